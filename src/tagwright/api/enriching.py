@@ -7,12 +7,13 @@ from functools import partial
 from pathlib import Path
 
 from tagwright.catalogues.copies import check, read_records, write_copy
-from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, recognised, suggested_by
+from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, suggested_by
 from tagwright.core.checked import shown
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import option
+from tagwright.readers.sources import recognised
 from tagwright.review.export import Outcome, outcomes
 
 _log = logging.getLogger(__name__)
@@ -51,20 +52,24 @@ def enrich(
     if reviews:
         decided = outcomes(corpus, reviews)
         _say_unknown(decided, names)
-        of_row = partial(_reviewed, decided, names, suggestions)
+        of_row = partial(_reviewed, corpus, decided, names, suggestions)
     return write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance, frozenset(places))
 
 
 def _reviewed(
-    decided: Mapping[int, Outcome], names: Vocabulary, others: OfRow, row: int
+    corpus: Corpus, decided: Mapping[int, Outcome], names: Vocabulary, others: OfRow, row: int
 ) -> Sequence[NewSubject] | None:
-    """The accepted subjects of a document, then those suggestions on which nothing is decided."""
+    """The accepted subjects of a document, then those suggestions on which nothing is decided.
+
+    What the record came with, and a reviewer kept, is there already.
+    """
     if (outcome := decided.get(row)) is None:
         return others(row)
+    had = {position for _, _, position, _ in names.subjects(corpus[row])}
     accepted = [
         NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date)
-        for label, (suggested, date) in outcome.accepted.items()
-        if label in names.index
+        for label, (suggested, date, is_kept) in outcome.accepted.items()
+        if label in names.index and not (is_kept and names.index[label] in had)
     ]
     return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
 

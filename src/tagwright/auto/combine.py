@@ -24,6 +24,7 @@ from tagwright.data.corpus import distinct_texts
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
+from tagwright.readers.documents.catalogue import relabelled
 from tagwright.stages.by_language import changed, plain
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
@@ -110,7 +111,7 @@ def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> l
     """Replace the labels of the documents. gold: a row for each."""
     ids = labels.ids
     return [
-        replace(document, labels=tuple(ids[label] for label in row.tolist()))
+        relabelled(document, (ids[label] for label in row.tolist()))
         for document, (row, _) in zip(documents, gold, strict=True)
     ]
 

@@ -2,17 +2,16 @@
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
-from tagwright.readers.documents.catalogue import Field, source_code
+from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.sections import one_line
+from tagwright.readers.sources import SOURCES, number_in, source_code
 from tagwright.types import Label, Run
 
 Assigned: TypeAlias = Literal["0", "1", "2"]
@@ -97,45 +96,6 @@ class Provenance:
                 )
 
 
-class _Source(NamedTuple):
-    """How records name a vocabulary. address: how its ids begin, after http://.
-
-    agency: MARC's code of the library that numbers it, "" where records have addresses. indicator: the second one of
-    650, 7 where $2 names the vocabulary.
-    """
-
-    address: str
-    agency: str = ""
-    indicator: str = "7"
-
-
-_SOURCES: Mapping[str, _Source] = {
-    "gnd": _Source("d-nb.info/gnd/", "DE-588"),
-    "fast": _Source("id.worldcat.org/fast/", "OCoLC"),
-    "lcsh": _Source("id.loc.gov/authorities/subjects/", indicator="0"),
-    "mesh": _Source("id.nlm.nih.gov/mesh/", indicator="2"),
-    "yso": _Source("www.yso.fi/onto/yso/"),
-    "kauno": _Source("www.yso.fi/onto/kauno/"),
-    "agrovoc": _Source("aims.fao.org/aos/agrovoc/"),
-    "eurovoc": _Source("eurovoc.europa.eu/"),
-    "stw": _Source("zbw.eu/stw/descriptor/"),
-    "aat": _Source("vocab.getty.edu/aat/"),
-}
-"MARC's code of a vocabulary -> how its subjects are written."
-
-
-def recognised(ids: Iterable[str]) -> tuple[str, str]:
-    """MARC's code of the vocabulary that most of the first ids are of, and how these begin; blank if it is not known.
-
-    >>> recognised(["http://d-nb.info/gnd/4006216-6", "gnd:4058047-7"]), recognised(["4006216-6"])
-    (('gnd', 'd-nb.info/gnd/'), ('', ''))
-    """
-    some = list(islice(ids, 1000))
-    counts = Counter(code for each in some for code in _SOURCES if _number(each, code) not in ("", each))
-    ((code, count),) = counts.most_common(1) or [("", 0)]
-    return (code, _SOURCES[code].address) if 2 * count > len(some) else ("", "")
-
-
 def fields_of(
     subjects: Sequence[NewSubject], provenance: Provenance, record: Sequence[Field] = (), earlier: Sequence[Field] = ()
 ) -> list[Field]:
@@ -192,7 +152,7 @@ def subject_field(label_id: str, name: str, source: str, language: str = "") -> 
     """
     suffix = {"fi": "/fin", "sv": "/swe", "en": "/eng", "se": "/sme"}.get(language, "")
     number = "" if label_id == name else _control_number(one_line(label_id), source)
-    indicator = _SOURCES[source].indicator if source in _SOURCES else "7"
+    indicator = SOURCES[source].indicator if source in SOURCES else "7"
     code = f"{source}{suffix}" if source in ("yso", "kauno") else source
     parts = ("a", one_line(name)), *([("0", number)] if number else []), *([("2", code)] if indicator == "7" else [])
     return Field("650", f" {indicator}", parts)
@@ -207,20 +167,14 @@ def mnemonic(field: Field) -> str:
 def _control_number(label_id: str, source: str) -> str:
     """The id as $0 has it: a number after the code of its agency in parentheses, or an address."""
     code = source.partition("/")[0]
-    if code in _SOURCES and (number := _number(label_id, code)):
-        address, agency, _ = _SOURCES[code]
+    if code in SOURCES and (number := number_in(label_id, code)):
+        address, agency, _ = SOURCES[code]
         if code == "fast":
             number = f"fst{number.removeprefix('fst').lstrip('0'):0>8}"
         if agency:
             return f"({agency}){number}"
         return label_id if label_id.startswith("http") else f"http://{address}{number}"
     return label_id if re.match(r"https?://|\(", label_id) else f"({source}){label_id}"
-
-
-def _number(label_id: str, code: str) -> str:
-    """The number of an id of this vocabulary, an address, `gnd:4006216-6`, or itself; "" for another form."""
-    begin = rf"(?:https?://(?:{re.escape(_SOURCES[code].address)})|{code}[:/])?"
-    return match[1] if (match := re.fullmatch(rf"{begin}([^\s/:()]+)", label_id)) else ""
 
 
 def _origin(subject: NewSubject, provenance: Provenance, date: str) -> Field:

@@ -17,6 +17,7 @@ from tagwright.core.display import few, many
 from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.catalogue import relabelled
 from tagwright.readers.documents.columns import Columns, listed
 from tagwright.readers.documents.records import Located, Record, checked
 from tagwright.readers.documents.tables import from_rows
@@ -136,8 +137,7 @@ def _labelled(document: Document, labels: Any, position: int) -> Document:
         ids = [labels] if (several := listed(labels)) is None else several
     if ids is None or not isinstance(ids, Iterable):
         raise InputError(f"y of document {position} is {shown(labels)}, expected a list of ids or names of labels")
-    fields = (document.id, document.title, document.abstract, document.sections, document.metadata)
-    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label))))
+    return relabelled(document, dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label)))
 
 
 def _filled(column: Iterable[Any]) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
+from tagwright.readers.documents.catalogue import last_part, read_reference, with_sources
 from tagwright.readers.documents.columns import SAMPLE, Columns, split_labels
 from tagwright.readers.documents.html import label_without_tags
 from tagwright.readers.headers import LIKE_LABELS, among
@@ -47,6 +47,7 @@ from tagwright.readers.lines import (
     table_lines,
     write_lines,
 )
+from tagwright.readers.sources import is_address, main_code, names_of_source, recognised, source_of
 from tagwright.readers.workbooks import write_workbook
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
@@ -292,8 +293,8 @@ class Vocabulary(Sequence[Label]):
 
         Names are compared without case; an ambiguous name, which several labels prefer, or several have and none
         prefers, matches none; then it may be a notation. Of a reference as catalogues have it, `<id> <id> name`, an
-        id counts first, also by its last part or as an exact match, then the name; a subdivided heading that the
-        vocabulary lacks is its main heading. Names in languages that are not searched count last.
+        id counts first, also by its last part or as an exact match, then the name. Names in languages that are not
+        searched count last. Of subjects of records, `subjects` tells which are labels.
         """
         value = value.strip()
         for label_id in (value, bare_id(value)):
@@ -302,20 +303,97 @@ class Vocabulary(Sequence[Label]):
         position = self._names.get(_folded(value))
         return self._referred(value) if position is None else position
 
+    @cached_property
+    def source(self) -> str:
+        """MARC's code of this vocabulary, such as "gnd", where its ids tell it; else blank."""
+        return recognised(self.ids)[0]
+
+    @cached_property
+    def _source_names(self) -> frozenset[str]:
+        return names_of_source(self.ids)
+
+    def subjects(self, document: Document) -> Iterator[tuple[str, str, int | None, str]]:
+        """Each label that a document came with, the code of its vocabulary, its position, and of another one the code.
+
+        What a record says to be of another vocabulary, by a code or by the form of an id, is none of these labels,
+        whatever its name; nor is a subdivided heading the main one. Where the ids of these labels do not tell which
+        vocabulary they are of, a subject with a code is one of them by its id alone, unless the user has named the code
+        (`--columns labels=CODE`). A subject without a code is found as `resolve` does.
+
+        >>> bees = Vocabulary([Label("http://www.yso.fi/onto/yso/p1", ("Bees",))])
+        >>> record = Document("1", labels=("Bees", "<http://id.loc.gov/authorities/subjects/sh1> Bees", "Bees--Flight"))
+        >>> [(position, other) for _, _, position, other in bees.subjects(record)]
+        [(0, ''), (None, 'lcsh'), (None, '')]
+        """
+        for text, code, chosen in with_sources(document):
+            yield text, code, *self.subject(text, code, chosen)
+
+    def subject(self, text: str, code: str = "", chosen: str = "") -> tuple[int | None, str]:
+        """The position of one subject, and the code of the vocabulary that it is of, if that is another one.
+
+        code: that of its vocabulary. chosen: the one that the user has named. Both may be blank.
+        """
+        code = main_code(code)
+        ids, name = read_reference(text)
+        if not ids and not code:
+            return self.resolve(text), ""
+        if not ids and is_address(name):
+            ids, name = [name], ""
+        found = next((place for each in ids if (place := self._with_id(each, code)) is not None), None)
+        own = self._source_names if self.source else {*self._source_names, main_code(chosen)}
+        if code and code not in own and (self.source or found is None):
+            return None, code
+        if found is not None:
+            return (None if self._is_part(found, name) else found), ""
+        others = (other for each in ids if (other := source_of(each)) and other not in own)
+        if other := next(others, ""):
+            return None, other
+        return (self._referred(name) if name else None), ""
+
+    def _with_id(self, label_id: str, code: str) -> int | None:
+        """The label with the id of a record's subject, also by its last part, unless that is of another vocabulary."""
+        for each in (label_id, label_id.removeprefix(f"({code})")):
+            if each in self.index:
+                return self.index[each]
+        position = self._last_parts.get(last_part(label_id)) if last_part(label_id) else None
+        if position is None:
+            return None
+        told = {source_of(self.ids[position]), source_of(label_id)} - {""}
+        return position if len(told) < 2 else None
+
+    def _is_part(self, position: int, heading: str) -> bool:
+        """Whether a subdivided heading is narrower than the label, whose name is the main heading alone."""
+        names = {_folded(name) for name in self._labels[position].all_names}
+        main, subdivision, _ = heading.partition("--")
+        return bool(subdivision) and _folded(main) in names and _folded(heading) not in names
+
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        unknown: what to do about labels that the vocabulary lacks, and names that several labels share; a warning gives
-        the number of each and the first few.
-        Raises InputError naming document and label for "error".
+        Subjects of other vocabularies are no labels (`subjects`): a line of log counts them. unknown: what to do about
+        labels that the vocabulary lacks, and names that several labels share; a warning gives the number of each and
+        the first few. Raises InputError naming document and label for "error".
         """
-        missing = Counter[str]()
+        missing, others = Counter[str](), Counter[str]()
         read = documents if unknown == "ignore" else self.with_hint(documents)
-        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
+        rows = (set(self._gold(document, None if unknown == "error" else missing, others)) for document in read)
         run = Run.from_rows(rows)
+        if others and unknown != "ignore":
+            self._say_others(others, len(run.labels), missing.total())
         if missing and unknown == "warn":
             say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing))
         return run
+
+    def _say_others(self, others: Counter[str], found: int, unknown: int) -> None:
+        """Log how many subjects are of other vocabularies."""
+        codes = few([f"{code} {count:,}" for code, count in others.most_common()], 5)
+        remedy = option("columns", f"labels={next(iter(others))}", python=f'labels="{next(iter(others))}"')
+        unclear = f"which one these labels are, their ids do not tell; {remedy} says it"
+        why = f"these labels are {self.source}" if self.source else unclear
+        _log.warning(
+            "labels: %s found, %s unknown, %s of another vocabulary (%s): %s", f"{found:,}", f"{unknown:,}",
+            f"{others.total():,}", codes, why,
+        )  # fmt: skip
 
     def with_hint(self, documents: Iterable[Document]) -> Iterator[Document]:
         """The documents; where none has a label, a warning names metadata that look like labels, by name or values."""
@@ -495,27 +573,31 @@ class Vocabulary(Sequence[Label]):
         return ((place, [texts] if isinstance(texts, str) else texts) for place, texts in enumerate(listed) if texts)
 
     def _referred(self, value: str) -> int | None:
-        """The label of a notation or a reference, or of the main heading of a subdivided one."""
+        """The label of a notation or a reference."""
         ids, name = read_reference(value)
         known: Iterator[int | None] = chain(
             (self.index.get(each) for each in ids),
             (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
             (self._exact_matches.get(each) for each in ids),
             (self._notations.get(each) for each in [name] if each),
-            (self._names.get(_folded(each)) for each in (name, main_heading(name)) if each),
-            (self._names_by_language.get(_folded(each)) for each in (name, main_heading(name)) if each),
+            (self._names.get(_folded(each)) for each in [name] if each),
+            (self._names_by_language.get(_folded(each)) for each in [name] if each),
         )
         return next((position for position in known if position is not None), None)
 
     def _preferred_names(self) -> Iterator[tuple[str, int]]:
         return ((_folded(label.name), position) for position, label in enumerate(self))
 
-    def _gold(self, document: Document, missing: Counter[str] | None) -> Iterator[int]:
-        """The known labels of a document; unknown ones are counted in `missing`, or else an error."""
-        for label in document.labels:
-            position = self.resolve(label)
+    def _gold(self, document: Document, missing: Counter[str] | None, others: Counter[str]) -> Iterator[int]:
+        """The known labels of a document; unknown ones are counted in `missing`, or else an error.
+
+        others: counts the subjects of other vocabularies.
+        """
+        for label, _, position, other in self.subjects(document):
             if position is not None:
                 yield position
+            elif other:
+                others[other] += 1
             elif missing is not None:
                 missing[label] += 1
             else:

@@ -12,6 +12,7 @@ from tagwright.core.display import many
 from tagwright.data.corpus import folded_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, DataCounts, advise, best_at
+from tagwright.readers.documents.catalogue import with_sources
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, unfound
 from tagwright.text.language import AUTO
 from tagwright.text.words import ANALYSIS, fold
@@ -95,6 +96,7 @@ class Survey:
         self.words: list[int] = []  # of each document
         self.ids = set[str]()
         self.gold: Counter[str] = Counter()  # gold label -> documents
+        self.subjects = set[tuple[str, str, str]]()  # gold label, and the codes of its vocabulary
         self.having: Counter[str] = Counter()  # part, or "metadata FIELD" -> documents that have it
         self.values: dict[str, Counter[str]] = {}  # metadata field -> value -> documents
         self.texts: dict[bytes, str] = {}  # key of a text -> the first document with it
@@ -107,6 +109,7 @@ class Survey:
         self.words.append(len(document.text.split()))
         self.ids.add(document.id)
         self.gold.update(set(document.labels))
+        self.subjects.update(with_sources(document))
         self.having.update(part for part in _PARTS if getattr(document, part))
         self.titled_texts += bool(document.title and (document.abstract or document.sections))
         for name, values in document.metadata.items():
@@ -179,7 +182,7 @@ class Survey:
 
 
 def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
-    used = {labels.resolve(label) for label in survey.gold} - {None}
+    used = {labels.subject(*each)[0] for each in survey.subjects} - {None}
     facts: dict[str, int | float | str] = {
         "labels": len(labels),
         "names per label (mean)": sum(len(label.names) for label in labels) / len(labels),
@@ -205,9 +208,13 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
         yield f"broader has a cycle: {' > '.join(cycle)}"
     if same := sum(label.id in survey.ids for label in labels):
         yield f"{many(same, 'document')} with the id of a label; where no label is its own, score with --exclude-self"
-    unknown = [label for label in survey.gold if labels.resolve(label) is None]
-    if unknown:
+    found = ((each[0], *labels.subject(*each)) for each in survey.subjects)
+    lacking = [(label, other) for label, position, other in found if position is None]
+    if unknown := [label for label, other in lacking if not other]:
         yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
+    if others := [label for label, other in lacking if other]:
+        codes = ", ".join(sorted({other for _, other in lacking if other}))
+        yield f"{many(len(others), 'subject')} of another vocabulary ({codes}), such as {min(others)}"
 
 
 def _methods(survey: Survey, labels: Vocabulary | None, joining: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ blind measure a tagger, and no tagger learns from their documents.
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,8 +42,9 @@ def measured_gain(
     from tagwright.data.corpus import Corpus
     from tagwright.evaluation import dataset
     from tagwright.evaluation.significance import compare_all
+    from tagwright.readers.documents.catalogue import relabelled
 
-    labelled = Corpus.of([replace(each, labels=tuple(ids)) for each, ids in zip(documents, labels, strict=True)])
+    labelled = Corpus.of([relabelled(each, ids) for each, ids in zip(documents, labels, strict=True)])
     task = dataset.evaluation_set(labelled, before.vocabulary, skip_unlabelled=True, unknown="ignore")
     runs = {"after": after, "before": before}
     tagged = {name: dataset.tag_across_vocabularies(tagger, task) for name, tagger in runs.items()}

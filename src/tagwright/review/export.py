@@ -20,6 +20,7 @@ from tagwright.data.corpus import REVIEWED_BLIND, ids_of, taken, was_reviewed_bl
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
+from tagwright.readers.documents.catalogue import read_reference, relabelled, with_sources
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
@@ -59,28 +60,48 @@ DOWNLOADS: Mapping[str, Download] = {
 "The formats of the page's exports, in its order."
 
 
-def labelled_documents(file: ReviewFile) -> Iterator[Document]:
+def labelled_documents(file: ReviewFile, vocabulary: Vocabulary | None = None) -> Iterator[Document]:
     """Yield the reviewed documents in order, with their labels; the metadata of those reviewed blind says so.
 
-    Left out are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
+    What a document came with besides is its metadata "subject". vocabulary: tells what is one of its labels. Left out
+    are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
     """
     decisions = Decisions(file)
-    return _with_labels(file, decisions.labels(), decisions.blind())
+    return _with_labels(file, decisions.labels(), decisions.blind(), vocabulary)
 
 
-def _with_labels(file: ReviewFile, labels: Mapping[str, Sequence[str]], blind: Collection[str]) -> Iterator[Document]:
-    documents = ReviewedDocuments(file)
+def _with_labels(
+    file: ReviewFile,
+    labels: Mapping[str, Sequence[str]],
+    blind: Collection[str],
+    vocabulary: Vocabulary | None = None,
+) -> Iterator[Document]:
+    documents, decisions = ReviewedDocuments(file), Decisions(file)
     for entry in documents.entries():
         if entry.id in labels:
             document = documents[entry.number]
-            marked = {**document.metadata, **(REVIEWED_BLIND if entry.id in blind else {})}
-            yield replace(document, labels=tuple(labels[entry.id]), metadata=marked)
+            kept = {event.note for event in decisions.current(entry.id) if event.label is not None}
+            others = _of_others(document, {*labels[entry.id], *kept}, vocabulary)
+            others = tuple(dict.fromkeys((*document.metadata.get("subject", ()), *others)))
+            marked = {"subject": others} if others else {}
+            marked |= REVIEWED_BLIND if entry.id in blind else {}
+            document = relabelled(document, labels[entry.id])
+            yield replace(document, metadata={**document.metadata, **marked})
 
 
-def _to_train_on(file: ReviewFile) -> Iterator[Document]:
+def _of_others(document: Document, known: Collection[str], vocabulary: Vocabulary | None) -> Iterator[str]:
+    """The names of the labels that a document came with and that are none of the vocabulary, or else not known."""
+    for text, code, chosen in with_sources(document):
+        ids, name = read_reference(text)
+        is_own = not known.isdisjoint({text, *ids})
+        if not is_own and (vocabulary is None or vocabulary.subject(text, code, chosen)[0] is None):
+            yield name or text
+
+
+def _to_train_on(file: ReviewFile, vocabulary: Vocabulary | None = None) -> Iterator[Document]:
     """The labelled documents without those that were reviewed blind, which measure a tagger; a line counts these."""
     left_out = 0
-    for document in labelled_documents(file):
+    for document in labelled_documents(file, vocabulary):
         if was_reviewed_blind(document):
             left_out += 1
         else:
@@ -90,10 +111,10 @@ def _to_train_on(file: ReviewFile) -> Iterator[Document]:
         note(f"left out: {many(left_out, 'document')} reviewed blind, to measure on; {kept} has them")
 
 
-def _to_measure_on(file: ReviewFile) -> Iterator[Document]:
+def _to_measure_on(file: ReviewFile, vocabulary: Vocabulary | None = None) -> Iterator[Document]:
     """The documents that were reviewed blind, with the labels that were given without seeing suggestions."""
     given = {id_: labels for id_, labels in Decisions(file).blind().items() if labels}
-    return _with_labels(file, given, given)
+    return _with_labels(file, given, given, vocabulary)
 
 
 def export_lines(
@@ -121,7 +142,7 @@ def export_lines(
     if output in ("label_studio", "argilla"):
         return tool_lines(output, _shown(file, labels))
     if output in ("jsonl", "blind"):
-        documents = _to_measure_on(file) if output == "blind" else _to_train_on(file)
+        documents = _to_measure_on(file, labels) if output == "blind" else _to_train_on(file, labels)
         return (_json(to_record(document)) for document in documents)
     return {"verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
 
@@ -150,16 +171,23 @@ def _uris(file: ReviewFile) -> Iterator[str]:
 
 
 def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[list[str]]:
-    """The labelled documents as rows below a header. labels, columns: as in `export_lines`. Raises ConfigError."""
+    """The labelled documents as rows below a header, their metadata in the last columns.
+
+    labels, columns: as in `export_lines`. Raises ConfigError.
+    """
     header = ["id", "title", "text", "labels", *(["label_names"] if labels else []), *REVIEWED_BLIND]
+    fields = dict.fromkeys(field for document in labelled_documents(file, labels) for field in document.metadata)
+    others = [field for field in fields if field not in header]
+    header += others
     if unknown := [field for field in columns if field not in header]:
         raise ConfigError(f"the table of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
     yield [columns.get(field, field) for field in header]
-    for document in labelled_documents(file):
+    for document in labelled_documents(file, labels):
         row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
         if labels:
             row.append(join_labels([_name(id_, labels) for id_ in document.labels]))
-        yield [*row, "blind" if was_reviewed_blind(document) else ""]
+        row.append("blind" if was_reviewed_blind(document) else "")
+        yield [*row, *(join_labels(document.metadata.get(field, ())) for field in others)]
 
 
 def _shown(file: ReviewFile, labels: Vocabulary | None) -> Iterator[tuple[Document, list[Shown]]]:
@@ -244,11 +272,11 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
 class Outcome(NamedTuple):
     """The decisions on a document, for its record in a catalogue.
 
-    accepted: label that more reviewers accept than reject -> whether it was shown, and when it was accepted last, as
-    YYYYMMDD. settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
+    accepted: label that more reviewers accept than reject -> whether it was shown, when it was accepted last, as
+    YYYYMMDD, and whether it was only kept, by who finished a document that came with it. settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
     """
 
-    accepted: dict[str, tuple[bool, str]]
+    accepted: dict[str, tuple[bool, str, bool]]
     settled: set[str]
 
 
@@ -275,11 +303,13 @@ def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
 
 
 def _outcome(state: DocumentState, events: Sequence[Decision], judged: set[str]) -> Outcome:
-    accepted = dict[str, tuple[bool, str]]()
+    accepted = dict[str, tuple[bool, str, bool]]()
+    finished = {(event.reviewer, event.time) for event in events if event.action in ("blind", "done")}
     for label in state.labels:
         accepts = [event for event in events if event.label == label and event.action == "accept"]
         date = max(event.time for event in accepts)[:10].replace("-", "")
-        accepted[label] = any(event.rank is not None for event in accepts), date
+        is_kept = all((event.reviewer, event.time) in finished for event in accepts)  # stored together
+        accepted[label] = any(event.rank is not None for event in accepts), date, is_kept
     return Outcome(accepted, judged | {event.label for event in events if event.label is not None})
 
 

@@ -11,10 +11,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
-from tagwright.catalogues.subjects import mnemonic, recognised, subject_field
+from tagwright.catalogues.subjects import mnemonic, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
+from tagwright.readers.sources import recognised
 from tagwright.server.access import Session, check_origin
 from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.examples import by_interface, example

@@ -16,15 +16,12 @@ from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import readable
+from tagwright.readers.sources import CHOSEN_SOURCE, LABEL_SOURCE, source_code
 from tagwright.types import Document, Section
 
 _log = logging.getLogger(__name__)
 _Raw = TypeVar("_Raw")
 "A record as its format has it: fields of MARC and PICA, an element of Dublin Core."
-
-
-LABEL_SOURCE = "label_source"
-"The metadata of a record with the code of the vocabulary of each of its labels, in their order."
 
 
 class Field(NamedTuple):
@@ -84,15 +81,6 @@ class Subject(NamedTuple):
     def label(self) -> str:
         """The subject as a label of a document, from which `Vocabulary.resolve` finds it."""
         return write_reference(self.ids, self.name)
-
-
-def source_code(text: str) -> str:
-    """The code of a vocabulary as records give it, without case and the punctuation at its end.
-
-    >>> source_code("GND"), source_code("lcsh.")
-    ('gnd', 'lcsh')
-    """
-    return text.lower().rstrip(" .,;:/")
 
 
 class Remarks:
@@ -172,7 +160,22 @@ def _labelled(record: Record, chosen: str) -> Document:
         sources.setdefault(subject.label, subject.source or "none")
     if any(subject.source for subject in labels):
         metadata[LABEL_SOURCE] = tuple(sources.values())
+    if chosen and labels:
+        metadata[CHOSEN_SOURCE] = (chosen,)
     return replace(record.document, labels=tuple(sources), metadata=metadata)
+
+
+def with_sources(document: Document) -> Iterator[tuple[str, str, str]]:
+    """Each label of a document, the code of its vocabulary, and that which the user has named; "" for none."""
+    sources, chosen = document.metadata.get(LABEL_SOURCE, ()), "".join(document.metadata.get(CHOSEN_SOURCE, ())[:1])
+    told = sources if len(sources) == len(document.labels) else [""] * len(document.labels)
+    return ((label, "" if code == "none" else code, chosen) for label, code in zip(document.labels, told, strict=True))
+
+
+def relabelled(document: Document, labels: Iterable[str]) -> Document:
+    """The document with other labels, without what its metadata say of the vocabularies of those that it had."""
+    kept = {field: values for field, values in document.metadata.items() if field not in (LABEL_SOURCE, CHOSEN_SOURCE)}
+    return replace(document, labels=tuple(labels), metadata=kept)
 
 
 def _report(sources: Counter[str], chosen: str, path: Path) -> None:
@@ -227,13 +230,3 @@ def last_part(label_id: str) -> str:
     """
     part = re.sub(r"^fst0*(?=\d+$)", "", re.split(r"[/#:)]", label_id)[-1])  # records so write numbers of FAST
     return part if len(part) >= 5 else ""
-
-
-def main_heading(name: str) -> str:
-    """The heading without its subdivisions, as in `Bees--Behavior`; "" where it has none.
-
-    >>> main_heading("Bees--Behavior"), main_heading("Bees")
-    ('Bees', '')
-    """
-    main, subdivision, _ = name.partition("--")
-    return main.strip() if subdivision else ""

@@ -23,6 +23,7 @@ from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
 from tagwright.readers.headers import DOCUMENT, KEYWORDS, MORE_LABELS, among, of_web_of_science, recognised
 from tagwright.readers.lines import Place
+from tagwright.readers.sources import CHOSEN_SOURCE, LABEL_SOURCE, SOURCES
 
 Record: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = Mapping[str, str]
@@ -124,6 +125,8 @@ def split_labels(text: str) -> list[str]:
         return labels
     if re.fullmatch(r"\[\s*\d+(?:[\s,]+\d+)*\s*\]", text.strip()):
         return re.findall(r"\d+", text)
+    if "||" in text:  # as DSpace exports and imports several values, which may hold the other separators
+        return text.split("||")
     words = text.split()
     uri = r"<[^<>\s]+>|[A-Za-z][\w+.-]*:[^\s<>]*[^\s<>;|,]"
     if len(words) > 1 and all(re.fullmatch(uri, word) for word in words):
@@ -158,7 +161,8 @@ class _Plan:
     """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed.
 
     formatted: fields of which some texts may hold elements that format. continued, blank: the lines of rows that are
-    left out, and of those that have no text although others have.
+    left out, and of those that have no text although others have. sources: field or column with subjects -> the code of
+    their vocabulary, where columns tell it; chosen: that of the column that the user has named.
     """
 
     fields: Mapping[str, str]
@@ -168,6 +172,8 @@ class _Plan:
     guessed_id: bool
     texts: frozenset[str]
     said: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    chosen: str = ""
     seen: set[str] = field(default_factory=set)
     continued: list[int] = field(default_factory=list)
     blank: list[int] = field(default_factory=list)
@@ -183,6 +189,8 @@ class _Plan:
                     record[name] = [without_tags(each, FORMATTING) if isinstance(each, str) else each for each in value]
             if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
                 record["labels"] = split_labels(str(value))
+            if self.sources:
+                record = self._with_sources(record)
             is_blank = not any((value := record.get(name)) and value == value for name in self.texts)
             goes_on = self.guessed_id and record.get("id") == before and is_blank
             before = record.get("id")
@@ -198,6 +206,17 @@ class _Plan:
     def _name(self, column: str) -> str:
         taken = column in self.fields.values() and column not in self.fields
         return f"column {column}" if taken else self.fields.get(column, column)
+
+    def _with_sources(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The subjects of several columns as labels, each with the code of its vocabulary."""
+        labels = dict[str, str]()
+        for name, code in {"labels": "none", **self.sources}.items():
+            value = record.pop(name, None)
+            parts = value if isinstance(value, list | tuple) else split_labels("" if value is None else str(value))
+            for part in filter(None, map(str.strip, map(str, parts))):
+                labels.setdefault(part, code)
+        told = {LABEL_SOURCE: list(labels.values()), **({CHOSEN_SOURCE: self.chosen} if self.chosen else {})}
+        return {**record, "labels": list(labels), **(told if labels else {})}
 
     def _with_own_id(self, record: dict[str, Any], line: int) -> Record:
         """A guessed id column may hold an id twice or none: the line number then makes it unique."""
@@ -218,6 +237,11 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
         fields |= _guesses(there, fields, place)
         if not {*fields.values(), *there} & _TEXTS and (column := running_text(sample, there, fields)):
             fields[column] = "text"
+    of_user = next((column for column, name in given.items() if name == "labels"), "")
+    sources = {column: code for column in ([of_user] if of_user else there) if (code := _source_of_column(column))}
+    sources = {} if "labels" in there or not (guess or of_user) else sources
+    chosen = sources.get(of_user, "")
+    sources = {fields.get(column, column): code for column, code in sources.items()}
     named = {fields.get(column, column): column for column in there}
     judged = [name for name in ("title", "text", "abstract") if table or name in fields.values()]
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
@@ -238,8 +262,20 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
         ),
         guessed_id="id" in guesses.values(),
         texts=frozenset({"title", *_TEXTS}) & {*fields.values(), *there},
-        said=_said(guesses, markup, fields, there),
+        said=_said({**guesses, **dict.fromkeys(sources, "labels")}, markup, fields, there),
+        sources=sources,
+        chosen=chosen,
     )
+
+
+def _source_of_column(column: str) -> str:
+    """The code of the vocabulary of a column of subjects, as DSpace names them; else "".
+
+    >>> _source_of_column("dc.subject.lcsh[en]"), _source_of_column("dc.subject"), _source_of_column("dc.subject.other")
+    ('lcsh', '', '')
+    """
+    match = re.fullmatch(r"(?:dc|dcterms)[.:]subject[.:](\w+)(?:\[\w*\])?", column.strip().casefold())
+    return match[1] if match and match[1] in SOURCES else ""
 
 
 def _column(wanted: str, there: Sequence[str], place: Place) -> str:

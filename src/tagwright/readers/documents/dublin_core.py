@@ -1,16 +1,16 @@
 """Read Dublin Core in XML: oai_dc, qualified DCMI terms, single records and the answers of OAI-PMH."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, source_code, to_documents
+from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.markup import HTML
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.documents.xml import Prose, read_elements
+from tagwright.readers.sources import is_address, source_code
 from tagwright.types import Document
 
 _VALUE = Prose()
@@ -20,8 +20,8 @@ def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Loc
     """Read the records of a file. Their places are the lines on which they begin.
 
     The identifier of the harvest, or else dc:identifier, is the id; dcterms:abstract, or else dc:description, the
-    abstract; tableOfContents a section. Labels are the subjects, by address where they are one; their source is the
-    xsi:type. Other metadata: author (creator, contributor), year, publisher, venue, language, type, alternative
+    abstract; tableOfContents a section. Labels are the subjects, by address where they are one, several between
+    semicolons; their source is the xsi:type. Other metadata: author (creator, contributor), year, publisher, venue, language, type, alternative
     (title). Deleted records, and those without title and description, are passed over. columns: as in
     `catalogue.to_documents`, which also says what is raised.
     """
@@ -41,7 +41,7 @@ def _to_record(element: Element) -> Record | None:
         if text:
             texts.setdefault(each.tag, []).append(text)
         if text and each.tag == "subject":
-            subjects.append(_subject(text, each.get("type", "")))
+            subjects += _subjects(text, each)
     harvested = header.findtext("identifier", "").strip() if header is not None else ""
     if not texts.keys() & {"title", "description", "abstract"} or (header is not None and header.get("status")):
         return None
@@ -68,7 +68,12 @@ def _to_record(element: Element) -> Record | None:
     return Record(document, subjects)
 
 
-def _subject(text: str, kind: str) -> Subject:
-    """A subject of the vocabulary that an xsi:type such as dcterms:LCSH names."""
-    source = source_code(kind.rpartition(":")[2])
-    return Subject(source, (text,), "") if re.match(r"\w+://\S+$", text) else Subject(source, (), text)
+def _subjects(text: str, element: Element) -> Iterator[Subject]:
+    """The subjects of an element, between semicolons; their vocabulary is named by xsi:type (dcterms:LCSH) or so."""
+    named = (element.get(name, "") for name in ("type", "scheme", "authority", "authorityURI"))
+    source = source_code(next(filter(None, named), "").removeprefix("dcterms:"))
+    if is_address(text):
+        yield Subject(source, (text,), "")
+    else:
+        ids = tuple(filter(None, [element.get("valueURI", "")]))
+        yield from (Subject(source, ids, part.strip()) for part in text.split(";") if part.strip())

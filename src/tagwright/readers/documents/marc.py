@@ -22,7 +22,6 @@ from tagwright.readers.documents.catalogue import (
     Remarks,
     Subject,
     contents,
-    source_code,
     to_documents,
     values,
     with_tags,
@@ -33,6 +32,7 @@ from tagwright.readers.documents.sections import present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import is_utf8, open_bytes
+from tagwright.readers.sources import source_code
 from tagwright.types import Document
 
 END = b"\x1d"

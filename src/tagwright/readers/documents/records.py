@@ -17,6 +17,7 @@ from tagwright.errors import InputError, option
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
+from tagwright.readers.sources import LABEL_SOURCE, source_code
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
@@ -188,12 +189,20 @@ def _adapt_annif(record: Record) -> Record:
     adapted = dict(record)
     subjects = record.get("subjects")
     if isinstance(subjects, list) and all(isinstance(subject, dict) for subject in subjects):
-        adapted["subjects"] = [subject.get("uri") or subject.get("label") for subject in subjects]
+        named = {subject.get("uri") or subject.get("label"): _scheme(subject) for subject in subjects}
+        adapted["subjects"] = list(named)
+        adapted |= {LABEL_SOURCE: list(named.values())} if {*named.values()} - {"none"} else {}
     if isinstance(metadata := record.get("metadata"), dict):
         lifted = {field: metadata[field] for field in ("title", "abstract") if field in metadata}
         rest = {field: value for field, value in metadata.items() if field not in lifted}
         adapted = {**lifted, **adapted, "metadata": rest}
     return adapted
+
+
+def _scheme(subject: Record) -> str:
+    """The code of the vocabulary that a subject names, or "none"."""
+    named = (subject.get(name) for name in ("scheme", "source", "vocabulary", "authority", "inScheme", "subjectScheme"))
+    return source_code(str(next(filter(None, named), ""))) or "none"
 
 
 def _adapt_xc(record: Record) -> Record:

@@ -14,7 +14,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.api.enriching import enrich
-from tagwright.catalogues.subjects import recognised
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.versions import Versions
 from tagwright.errors import ConfigError, InputError, TagwrightError, option
@@ -186,7 +185,7 @@ class ReviewPages:
         records, codes = form.get("records"), (text_of(form, "source").strip(), text_of(form, "agency").strip())
         if not isinstance(records, Upload):
             raise bad_request(_("The form has no file of records"))
-        if not codes[0] and not recognised(self.review.model.tagger.vocabulary.ids)[0]:
+        if not codes[0] and not self.review.model.tagger.vocabulary.source:
             problem = _("Give the code of the vocabulary, as its ids do not show it; write local if it has none.")
             return await self.overview(request, session, of_records=problem)
         try:

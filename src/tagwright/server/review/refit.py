@@ -24,6 +24,7 @@ from tagwright.data.corpus import text_groups
 from tagwright.errors import TagwrightError
 from tagwright.models import Models, Version
 from tagwright.models.record import BLIND, measured_blind
+from tagwright.readers.documents.catalogue import relabelled
 from tagwright.review.blind import FEWEST, measured_gain
 from tagwright.server.languages import Text
 from tagwright.server.review.queue import BATCH_SIZE
@@ -110,7 +111,7 @@ def refit_combiner(tagger: Tagger, data: TrainingData) -> Tagger:
     Labels never shown to a reviewer are no examples. Raises ConfigError for fewer than two documents with labels, and
     for a combiner of another package.
     """
-    labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(data.documents, data.labels, strict=True)]
+    labelled = [relabelled(each, ids) for each, ids in zip(data.documents, data.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in data.judged])
     job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")

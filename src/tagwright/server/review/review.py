@@ -8,11 +8,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import NamedTuple
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.catalogue import LABEL_SOURCE, read_reference
+from tagwright.readers.documents.catalogue import read_reference
 from tagwright.review import Order
 from tagwright.review.blind import drawn_blind
 from tagwright.review.decisions import Decisions
@@ -43,12 +42,13 @@ class Candidate(NamedTuple):
 class RecordSubject(NamedTuple):
     """A label that a document came with. source: code of its vocabulary; "" if the record does not say it.
 
-    id: "" where the tagger's vocabulary lacks it.
+    id: "" where it is none of the tagger's vocabulary. text: as the document has it.
     """
 
     id: str
     name: str
     source: str
+    text: str = ""
 
 
 class Sheet(NamedTuple):
@@ -180,7 +180,7 @@ class Review:
         """Store a decision on the document with this number; it is on disk when this returns.
 
         Labels of the vocabulary that the document came with are accepted by who gives all labels ("blind"), and by who
-        finishes it, unless they have another verdict.
+        finishes it, unless they have another verdict; the note of such a verdict is the label as the document has it.
 
         Document, rank, confidence and model of the decision are replaced: by those that were shown to the reviewer, who
         may have opened the page before the model changed. Raises KeyError for an unknown document or label,
@@ -190,14 +190,14 @@ class Review:
             raise KeyError(decision.label)
         document = self.documents[number]
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
-        accepted = [replace(decision, action="accept", label=label) for label in kept]
+        accepted = [replace(decision, action="accept", label=each.id, note=each.text) for each in kept]
         self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])
 
-    def _kept(self, document: Document, reviewer: str) -> list[str]:
+    def _kept(self, document: Document, reviewer: str) -> list[RecordSubject]:
         """The labels that a document came with, on which a reviewer has not decided."""
         decided = {event.label for event in self.decisions.current(document.id) if event.reviewer == reviewer}
         subjects = _subjects(document, self.model.tagger.vocabulary)
-        return [each.id for each in subjects if each.id and each.id not in decided]
+        return [each for each in subjects if each.id and each.id not in decided]
 
     def _as_shown(self, document: str, decision: Decision) -> Decision:
         """The decision with the rank and the model that were shown to the reviewer, if anything was."""
@@ -263,12 +263,11 @@ class Review:
 def _subjects(document: Document, vocabulary: Vocabulary) -> list[RecordSubject]:
     """The labels that a document came with, those of the vocabulary first and each once, then those of others."""
     known, others = dict[str, RecordSubject](), list[RecordSubject]()
-    for text, source in zip_longest(document.labels, document.metadata.get(LABEL_SOURCE, ())[: len(document.labels)]):
-        shown = "" if source in (None, "none") else source
-        if (position := vocabulary.resolve(text)) is None:
-            others.append(RecordSubject("", read_reference(text)[1] or text, shown))
+    for text, source, position, other in vocabulary.subjects(document):
+        if position is None:
+            others.append(RecordSubject("", read_reference(text)[1] or text, source or other))
         else:
             label = vocabulary[position]
-            known.setdefault(label.id, RecordSubject(label.id, label.name_in(current().language), shown))
+            known.setdefault(label.id, RecordSubject(label.id, label.name_in(current().language), source, text))
     others += [RecordSubject("", name, "") for name in document.metadata.get("subject", ())]
     return [*known.values(), *others]
