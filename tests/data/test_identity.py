@@ -10,6 +10,7 @@ from tests.sources import modules
 TEXTS_COMPARED = {
     "review/documents.py": "a document of a review is its id and its text",
     "review/export.py": "`find` compares the texts",
+    "data/run_files.py": "`fitting` compares the texts",
     "batch/shards.py": "the digest of a shard is over ids and texts",
     "evaluation/description.py": "copies are found by `text_key`",
     "evaluation/dataset.py": "qrels name documents by id; documents of the training are found by `text_key`",
@@ -18,12 +19,11 @@ WITHIN_ONE_REVIEW = {"server/review/listing.py", "server/review/page.py", "serve
 "Ids of the review file, which has one text for each."
 IDS_ALONE = {
     "data/trec.py": "TREC's formats hold no texts",
-    "data/run_files.py": "a run holds no texts",
     "app/inputs.py": "a document that comes twice is refused",
     "app/commands/read.py": "prints qrels of the documents that were just read",
     "app/commands/suggest.py": "the documents that were just read",
     "api/enriching.py": "`outcomes` compares the texts; then the records that were just read",
-    "app/commands/enrich.py": "a run holds no texts; otherwise the records that were just read",
+    "app/commands/enrich.py": "`fitting` compares the texts of a run; otherwise the records that were just read",
     "app/demo.py": "the documents of the demo",
     "batch/batch.py": "the documents of one shard, with the suggestions that were just made for them",
     "graph/network.py": "references name works by id",

@@ -14,7 +14,7 @@ from tagwright.core.checked import shown
 from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
-from tagwright.data.run_files import csv_lines, document_record, suggestion_record
+from tagwright.data.run_files import csv_lines, document_record, run_digest, suggestion_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
@@ -168,7 +168,7 @@ def run_line(
 ) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
     records = [_record(each, document, names[names.index[each.id]], names_in) for each in suggested]
-    content = document_record(document.id, document.title, records)
+    content = document_record(document.id, document.title, records, run_digest(document))
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 

@@ -12,7 +12,7 @@ from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
 from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.run_files import RunFormat, csv_lines, run_lines
+from tagwright.data.run_files import RunFormat, csv_lines, run_digest, run_lines
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
 from tagwright.readers.documents.sections import one_line
@@ -122,7 +122,8 @@ def _write_lines(
             return
         for documents, run in tagged:
             ids, titles = [each.id for each in documents], [each.title for each in documents]
-            lines = run_lines(run, ids, labels.ids, format, titles=titles, labels=labels)
+            digests = list(map(run_digest, documents)) if format == "jsonl" else []
+            lines = run_lines(run, ids, labels.ids, format, titles=titles, digests=digests, labels=labels)
             file.writelines(line + "\n" for line in lines)
 
 

@@ -2,9 +2,11 @@
 
 One line per document, `{"id": document id, "suggestions": [{"label": id, "score": number}, ...]}`, best first. Each
 suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences where all of its suggestions have one.
+A `"digest"` tells the text that was tagged: two records may share a number.
 """
 
 import json
+import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -14,7 +16,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.data import trec
+from tagwright.data.corpus import ids_of, text_key
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.lines import (
@@ -27,7 +31,9 @@ from tagwright.readers.lines import (
     table_lines,
     write_lines,
 )
-from tagwright.types import Label, Run
+from tagwright.types import Document, Label, Run
+
+_log = logging.getLogger(__name__)
 
 RunFormat: TypeAlias = Literal["jsonl", "trec"]
 
@@ -50,11 +56,13 @@ def run_lines(
     format: RunFormat = "jsonl",  # noqa: A002
     *,
     titles: Sequence[str] = (),
+    digests: Sequence[str] = (),
     labels: Sequence[Label] = (),
 ) -> Iterator[str]:
     """The lines of a run file, suggestions best first, numbers with just the digits that distinguish them.
 
-    titles, labels: of the documents and the whole vocabulary, for JSON lines with titles, names and notations.
+    titles, digests, labels: of the documents and the whole vocabulary, for JSON lines with titles, digests of texts,
+    names and notations.
 
     >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
     '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
@@ -76,7 +84,8 @@ def run_lines(
             )
             for i in places
         ]
-        record = document_record(document_id, titles[row] if titles else "", suggestions)
+        title, digest = titles[row] if titles else "", digests[row] if digests else ""
+        record = document_record(document_id, title, suggestions, digest)
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
@@ -97,9 +106,39 @@ def csv_lines(rows: Iterable[Sequence[Any]], *more: str) -> Iterator[str]:
     return table_lines(chain([header], (list(map(escape_formula, each)) for each in cells)), "csv")
 
 
-def document_record(document_id: str, title: str, suggestions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def document_record(
+    document_id: str, title: str, suggestions: Sequence[Mapping[str, Any]], digest: str = ""
+) -> dict[str, Any]:
     """A document of a run file, with its title where it has one."""
-    return {"id": document_id, **({"title": title} if title else {}), "suggestions": suggestions}
+    told = {name: text for name, text in (("title", title), ("digest", digest)) if text}
+    return {"id": document_id, **told, "suggestions": suggestions}
+
+
+def run_digest(document: Document) -> str:
+    """What tells in a run which text was tagged, whatever its white space."""
+    return text_key(document).hex()[:16]
+
+
+def fitting(run: Run, documents: Sequence[Document], digests: Mapping[str, str], path: Path | str) -> Run:
+    """The suggestions of a run, without those for documents that are not surely what was tagged; a line names them all.
+
+    These have another text than the run's digest tells, or share their id with others, in a run without digests.
+    digests: id -> what `read_run` has found.
+    """
+    ids = ids_of(documents)
+    shared = {id_.rpartition("#")[0] for id_ in ids} & {*ids}
+    doubted = [
+        row
+        for row, (id_, document) in enumerate(zip(ids, documents, strict=True))
+        if (digests[id_] != run_digest(document) if id_ in digests else {id_, id_.rpartition("#")[0]} & shared)
+    ]
+    if not doubted:
+        return run
+    _log.warning(
+        "%s: the suggestions for %s are left out, as others may have been tagged under these ids: %s", path,
+        many(len(doubted), "document"), ", ".join(ids[row] for row in doubted),
+    )  # fmt: skip
+    return run.keep(~np.isin(run.rows, doubted))
 
 
 def suggestion_record(
@@ -110,11 +149,17 @@ def suggestion_record(
     return {key: value for key, value in record.items() if value not in ("", None) or key == "label"}
 
 
-def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]) -> Run:
+def read_run(
+    path: Path | str,
+    document_ids: Sequence[str],
+    labels: Mapping[str, int],
+    digests: dict[str, str] | None = None,
+) -> Run:
     """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
 
-    Suggestions with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read
-    as `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the
+    digests: gets the digests of the texts that were tagged, by id, where the file has them (`fitting`). Suggestions
+    with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read as
+    `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the
     line where there is one: an unknown document or label, a document or label twice, a
     document without a line, a score that is not finite or is higher than the one before it, a confidence that is not a
     number from 0 to 1.
@@ -134,6 +179,8 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
         if row_of[document_id] in rows:
             raise place.error(f"document {shown(document_id)} has two lines; keep one of them")
         rows[row_of[document_id]] = _suggestions(record, labels, place)
+        if digests is not None and isinstance(digest := record.get("digest"), str):
+            digests[document_id] = digest
     missing = [document_id for row, document_id in enumerate(document_ids) if row not in rows]
     if missing:
         problem = f"no line for document {shown(missing[0])}, {len(missing)} of {len(document_ids)} have none"

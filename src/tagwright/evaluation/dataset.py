@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from tagwright.core.display import few
 from tagwright.core.progress import bar
 from tagwright.data import run_files
 from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, text_digests
@@ -240,7 +241,12 @@ def read_run(path: Path, data: EvaluationSet, depth: int = DEPTH) -> Run:
     depth: the labels of a document that are scored, at most; a warning says where there are fewer. Raises InputError
     as `run_files.read_run` does.
     """
-    run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index)
+    digests = dict[str, str]()
+    run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index, digests)
+    texts = data.corpus if digests else ()  # read once more
+    if told := [each.id for each in texts if digests.get(each.id, "") not in ("", run_files.run_digest(each))]:
+        problem = "%s: %s of %s documents have other texts here than those that were tagged: %s"
+        _log.warning(problem, path, f"{len(told):,}", f"{len(data.corpus):,}", few(told))
     held = int(run.ranks.max(initial=0))
     if held < min(depth, len(data.vocabulary) - 1):  # one label may be left out as the document itself
         _log.warning(

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import NamedTuple
 
 LABEL_SOURCE = "label_source"
-"The metadata of a record with the code of the vocabulary of each of its labels, in their order; an unknown one is none."
+"The metadata with the code of the vocabulary of each label of a record, in their order; an unknown one is none."
 
 CHOSEN_SOURCE = "label_source_chosen"
 "The metadata with the code of the vocabulary that the user has named as that of the labels."

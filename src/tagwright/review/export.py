@@ -273,7 +273,8 @@ class Outcome(NamedTuple):
     """The decisions on a document, for its record in a catalogue.
 
     accepted: label that more reviewers accept than reject -> whether it was shown, when it was accepted last, as
-    YYYYMMDD, and whether it was only kept, by who finished a document that came with it. settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
+    YYYYMMDD, and whether it was only kept, by who finished a document that came with it. settled: labels with a verdict, and
+    those that a reviewer saw and left in a document that is finished.
     """
 
     accepted: dict[str, tuple[bool, str, bool]]

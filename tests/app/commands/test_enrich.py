@@ -286,3 +286,30 @@ def test_a_repeated_number_is_told_apart_in_every_command(
     else:
         text = Path("out/shard-000000.jsonl").read_text() if command[0] == "batch" else outcome.out
         assert text.count('"id": "1#4"') == text.count('"id": "1"') == 1
+
+
+TWO = (
+    marc_record([("001", "1"), ("003", "A"), ("245", ("00", "aHoney of the bees"))]),
+    marc_record([("001", "1"), ("003", "B"), ("245", ("00", "aRain"))]),
+)
+
+
+@pytest.mark.parametrize(("output", "kept"), [("jsonl", 0), ("trec", 0)])
+def test_records_that_share_a_number_do_not_swap_their_subjects(
+    run: Command, output: str, kept: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A run of the records in one order, and the records in the other; a run without digests of texts tells nothing."""
+    Path("ab.mrc").write_bytes(utf8(*TWO))
+    Path("ba.mrc").write_bytes(utf8(*reversed(TWO)))
+    found = run("suggest", "ab.mrc", "--labels", "labels.jsonl", "--format", output, "-k", "1", *WORDS)
+    Path("run.x").write_text(found.out)
+    call = ("--run", "run.x", "--labels", "labels.jsonl", "--source", "zoo", "--output", "out.mrc")
+    outcome = run("enrich", "ba.mrc", *call)
+    assert subjects("out.mrc") == [[], []]
+    assert outcome.out.startswith(f"{kept} subjects added")
+    assert (
+        "run.x: the suggestions for 2 documents are left out, as others may have been tagged under these ids: 1, 1#2"
+        in caplog.messages
+    )
+    same = run("enrich", "ab.mrc", *call).out
+    assert same.startswith("2 subjects added to 2 records" if output == "jsonl" else "0 subjects")

@@ -87,9 +87,11 @@ def enrich(
 
 
 def _of_file(run: Path, corpus: Corpus, vocabulary: Vocabulary, options: SuggestOptions) -> Run:
-    """The suggestions of a run file."""
-    from tagwright.data.run_files import read_run
+    """The suggestions of a run file, for documents with the texts that were tagged."""
+    from tagwright.data.run_files import fitting, read_run
     from tagwright.tagger.cut import cut
 
     own = vocabulary.own(corpus) if options.exclude_self else None
-    return cut(vocabulary, read_run(run, corpus.ids, vocabulary.index), options, own)
+    digests = dict[str, str]()
+    found = read_run(run, corpus.ids, vocabulary.index, digests)
+    return cut(vocabulary, fitting(found, corpus, digests, run), options, own)

@@ -21,9 +21,9 @@ def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Loc
 
     The identifier of the harvest, or else dc:identifier, is the id; dcterms:abstract, or else dc:description, the
     abstract; tableOfContents a section. Labels are the subjects, by address where they are one, several between
-    semicolons; their source is the xsi:type. Other metadata: author (creator, contributor), year, publisher, venue, language, type, alternative
-    (title). Deleted records, and those without title and description, are passed over. columns: as in
-    `catalogue.to_documents`, which also says what is raised.
+    semicolons; their source is the xsi:type. Other metadata: author (creator, contributor), year, publisher, venue,
+    language, type, alternative (title). Deleted records, and those without title and description, are passed over.
+    columns: as in `catalogue.to_documents`, which also says what is raised.
     """
     # of OAI-PMH and SRU, of oai_dc, of qualified Dublin Core, of a plain file, of RDF
     records = read_elements(path, "record", "dc", "qualifieddc", "metadata", "Description")
