@@ -21,6 +21,7 @@ from tagwright.data import trec
 from tagwright.data.corpus import ids_of, text_key
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import join_labels
+from tagwright.readers.limits import skip
 from tagwright.readers.lines import (
     Place,
     escape_formula,
@@ -134,10 +135,10 @@ def fitting(run: Run, documents: Sequence[Document], digests: Mapping[str, str],
     ]
     if not doubted:
         return run
-    _log.warning(
-        "%s: the suggestions for %s are left out, as others may have been tagged under these ids: %s", path,
-        many(len(doubted), "document"), ", ".join(ids[row] for row in doubted),
-    )  # fmt: skip
+    left_out = f"the suggestions for {many(len(doubted), 'document')} are left out"
+    problem = f"{left_out}, as others may have been tagged under these ids: {', '.join(ids[row] for row in doubted)}"
+    _log.warning("%s", InputError(problem, path))
+    skip([InputError(problem, path)])
     return run.keep(~np.isin(run.rows, doubted))
 
 

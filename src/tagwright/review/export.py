@@ -126,8 +126,8 @@ def export_lines(
     before any suggestion was seen, to evaluate on. verdicts: each current verdict with reviewer, time, rank,
     confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
     notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
-    id, title, text, labels, and whether it was reviewed blind, with an apostrophe, which our reader removes, before
-    cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
+    id, title, text, labels, whether it was reviewed blind, and the metadata. In tsv, uris and csv an apostrophe, which
+    our reader removes, is before cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
     `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
     reviewed blind, the others have them; where their metadata can be read again, "reviewed" is "blind".
 
@@ -167,7 +167,7 @@ def _annif(file: ReviewFile, labels: Vocabulary | None) -> Iterator[str]:
 def _uris(file: ReviewFile) -> Iterator[str]:
     for document in labelled_documents(file):
         for label in document.labels:
-            yield f"{' '.join(document.id.split())}\t{' '.join(label.split())}"
+            yield "\t".join(escape_formula(" ".join(id_.split())) for id_ in (document.id, label))
 
 
 def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[list[str]]:
@@ -218,7 +218,7 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
             if not re.fullmatch(r"[^<>\s]+", label):
                 problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
                 raise InputError(problem, file.path)
-        yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
+        yield f"{escape_formula(' '.join(document.text.split()))}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
 def _csv(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:

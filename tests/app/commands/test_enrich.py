@@ -294,9 +294,9 @@ TWO = (
 )
 
 
-@pytest.mark.parametrize(("output", "kept"), [("jsonl", 0), ("trec", 0)])
+@pytest.mark.parametrize("output", ["jsonl", "trec"])
 def test_records_that_share_a_number_do_not_swap_their_subjects(
-    run: Command, output: str, kept: int, caplog: pytest.LogCaptureFixture
+    run: Command, output: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A run of the records in one order, and the records in the other; a run without digests of texts tells nothing."""
     Path("ab.mrc").write_bytes(utf8(*TWO))
@@ -306,7 +306,7 @@ def test_records_that_share_a_number_do_not_swap_their_subjects(
     call = ("--run", "run.x", "--labels", "labels.jsonl", "--source", "zoo", "--output", "out.mrc")
     outcome = run("enrich", "ba.mrc", *call)
     assert subjects("out.mrc") == [[], []]
-    assert outcome.out.startswith(f"{kept} subjects added")
+    assert (outcome.code, outcome.out) == (3, "0 subjects added to 0 records: out.mrc\n")
     assert (
         "run.x: the suggestions for 2 documents are left out, as others may have been tagged under these ids: 1, 1#2"
         in caplog.messages

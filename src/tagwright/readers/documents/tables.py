@@ -41,7 +41,7 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     label ids, as `<uri>`s or separated by spaces, tabs, `;` or `|`; a line without a tab has no labels; the id is the
     line number. Raises InputError with path and line, also where the lines look like a table of other columns.
     """
-    rows = tsv_rows(path, "leave out")
+    rows = ((line, list(map(unescape_formula, cells))) for line, cells in tsv_rows(path, "leave out"))
     first = next(rows, None)
     if first is None:
         return
