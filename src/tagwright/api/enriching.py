@@ -29,6 +29,7 @@ def enrich(
     *,
     source: str = "",
     agency: str = "",
+    names_in: str = "",
     reviews: Path | None = None,
     read: Records | None = None,
     suggestions: OfRow = lambda _: None,
@@ -37,7 +38,7 @@ def enrich(
 
     Returns the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken
     out. names: the vocabulary. source, agency: MARC's codes of the vocabulary and the library; without a source the ids
-    tell it. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
+    tell it. names_in: the code of the language of the names, if one was asked for. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
     reviews, those on which nothing is decided. read: the records, if they are read already. Raises InputError and
     ConfigError.
     """
@@ -52,12 +53,12 @@ def enrich(
     if reviews:
         decided = outcomes(corpus, reviews)
         _say_unknown(decided, names)
-        of_row = partial(_reviewed, corpus, decided, names, suggestions)
+        of_row = partial(_reviewed, corpus, decided, names, suggestions, names_in or names.language_of_names)
     return write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance, frozenset(places))
 
 
 def _reviewed(
-    corpus: Corpus, decided: Mapping[int, Outcome], names: Vocabulary, others: OfRow, row: int
+    corpus: Corpus, decided: Mapping[int, Outcome], names: Vocabulary, others: OfRow, names_in: str, row: int
 ) -> Sequence[NewSubject] | None:
     """The accepted subjects of a document, then those suggestions on which nothing is decided.
 
@@ -67,7 +68,7 @@ def _reviewed(
         return others(row)
     had = {position for _, _, position, _ in names.subjects(corpus[row])}
     accepted = [
-        NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date)
+        NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date, names_in=names_in)
         for label, (suggested, date, is_kept) in outcome.accepted.items()
         if label in names.index and not (is_kept and names.index[label] in had)
     ]

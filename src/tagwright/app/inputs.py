@@ -298,11 +298,6 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     return code
 
 
-def with_asked_names(chosen: Named, labels: Vocabulary) -> Vocabulary:
-    """Return the labels of a tagger with the names to print, see `asked_names`."""
-    return _named_in(asked_names(chosen, labels), labels)
-
-
 def names_for(chosen: Named, tagger: Tagger, asked: str) -> Callable[[Document], Vocabulary]:
     """Return the same for a document: its language is that of the names of a file, and of a tagger with stages by it.
 
@@ -310,13 +305,14 @@ def names_for(chosen: Named, tagger: Tagger, asked: str) -> Callable[[Document],
     """
     labels, by_language = tagger.vocabulary, chosen.labels or tagger.languages
     if asked or not by_language or chosen.language not in ("", AUTO) or not labels.frequent_languages:
-        same = _named_in(asked, labels)
+        same = named_in(asked, labels)
         return lambda _: same
-    languages, names = labels.frequent_languages, cache(partial(_named_in, labels=labels))
+    languages, names = labels.frequent_languages, cache(partial(named_in, labels=labels))
     return lambda document: names(language_of_document(document, languages))
 
 
-def _named_in(code: str, labels: Vocabulary) -> Vocabulary:
+def named_in(code: str, labels: Vocabulary) -> Vocabulary:
+    """Return labels with the names to print alone, see `asked_names`."""
     return Vocabulary(replace(label, names=(label.name_in(code),)) for label in labels) if code else labels
 
 

@@ -30,10 +30,16 @@ class NewSubject(NamedTuple):
 
     @classmethod
     def of(
-        cls, label: Label, confidence: float | None = None, assigned: Assigned = "0", date: str = ""
+        cls, label: Label, confidence: float | None = None, assigned: Assigned = "0", date: str = "", names_in: str = ""
     ) -> "NewSubject":
-        """A label by its preferred name."""
-        language = next((code for code, name in label.languages if name == label.name), "")
+        """A label by its preferred name. names_in: its language, where the name is the same in several.
+
+        >>> radio = Label("1", ("radio",), languages=(("en", "radio"), ("fi", "radio")))
+        >>> NewSubject.of(radio).language, NewSubject.of(radio, names_in="fi").language
+        ('en', 'fi')
+        """
+        codes = [code for code, name in label.languages if name == label.name]
+        language = names_in if names_in in codes else next(iter(codes), "")
         return cls(label.id, label.name, confidence, assigned, date, language)
 
 
@@ -60,14 +66,18 @@ def suggested_by(of_row: OfRow, ids: Sequence[str], places: Sequence[int]) -> Su
     return suggested
 
 
-def of_run(run: Run, vocabulary: Vocabulary) -> Callable[[int], list[NewSubject]]:
-    """The suggestions of a run, by row."""
+def of_run(run: Run, vocabulary: Vocabulary, names_in: str = "") -> Callable[[int], list[NewSubject]]:
+    """The suggestions of a run, by row. names_in: the code of the language of the names, if one was asked for."""
+    language = names_in or vocabulary.language_of_names
 
     def of_row(row: int) -> list[NewSubject]:
         one = run.take([row])
         confidences = [None] * len(one.labels) if one.confidences is None else one.confidences.tolist()
         labels = map(vocabulary.__getitem__, one.labels.tolist())
-        return [NewSubject.of(label, confidence) for label, confidence in zip(labels, confidences, strict=True)]
+        return [
+            NewSubject.of(label, confidence, names_in=language)
+            for label, confidence in zip(labels, confidences, strict=True)
+        ]
 
     return of_row
 

@@ -267,6 +267,13 @@ class Vocabulary(Sequence[Label]):
         return frequent_languages((names for _, names in self.texts("languages")), len(self))
 
     @cached_property
+    def language_of_names(self) -> str:
+        """The code of the language that most of the first preferred names are in; blank where none is told."""
+        first = self[:1000]
+        counts = Counter(code for label in first for code, name in label.languages if name == label.name)
+        return next((code for code, _ in counts.most_common(1)), "")
+
+    @cached_property
     def text_languages(self) -> TextLanguages:
         """Which of the names a text is searched for, by its language."""
         return TextLanguages(self)

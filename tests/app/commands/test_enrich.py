@@ -313,3 +313,28 @@ def test_records_that_share_a_number_do_not_swap_their_subjects(
     )
     same = run("enrich", "ab.mrc", *call).out
     assert same.startswith("2 subjects added to 2 records" if output == "jsonl" else "0 subjects")
+
+
+RADIO = {"id": "http://www.yso.fi/onto/yso/p1", "names": {"en": ["radio"], "fi": ["radio"]}}
+HONEY = {"id": "http://www.yso.fi/onto/yso/p2", "names": {"en": ["honey"]}}
+
+
+def test_a_name_that_is_equal_in_two_languages_is_in_the_one_asked_for(run: Command) -> None:
+    write("yso.jsonl", [RADIO, HONEY])
+    Path("one.mrc").write_bytes(utf8(marc_record([("001", "1"), ("245", ("00", "aOn radio and honey"))])))
+    call = ("enrich", "one.mrc", "--labels", "yso.jsonl", *WORDS, "--names-in", "fi", "--output", "out.mrc")
+    assert run(*call).code == 0
+    (record,) = pymarc.MARCReader(Path("out.mrc").read_bytes())
+    assert record
+    assert {each["a"]: each["2"] for each in record.get_fields("650")} == {"radio": "yso/fin", "honey": "yso/eng"}
+
+
+def test_an_export_has_names_in_the_language_of_the_documents_or_the_one_asked_for(run: Command) -> None:
+    labels = [{"id": "bee", "names": {"en": ["Bees"], "fi": ["mehiläiset"]}}]
+    write("two.jsonl", labels)
+    finnish = "Mehiläiset lentävät kukasta kukkaan ja keräävät mettä pesään koko pitkän kesän ajan"
+    Path("in.mrc").write_bytes(utf8(marc_record([("001", "1"), ("245", ("00", f"a{finnish}"))])))
+    decide(("1", "accept", "bee"), ("1", "done", ""))
+    call = ("reviews", "reviews.sqlite", "--export", "--format", "csv", "--labels", "two.jsonl")
+    assert run(*call).out.splitlines()[1].split(",")[3:5] == ["bee", "mehiläiset"]
+    assert run(*call, "--names-in", "en").out.splitlines()[1].split(",")[3:5] == ["bee", "Bees"]

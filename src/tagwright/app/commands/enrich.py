@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -72,16 +72,16 @@ def enrich(
         vocabulary = tagger.vocabulary
     else:
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
-    names = inputs.with_asked_names(chosen, vocabulary)
+    asked = inputs.asked_names(chosen, vocabulary)
+    names = inputs.named_in(asked, vocabulary)
     found: Run | None = None
     if run:
         found = _of_file(run, corpus, vocabulary, options)
     elif tagger:
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
-    suggestions = {} if found is None else {"suggestions": of_run(found, names)}
-    enriched, added, replaced = enriched_copy(
-        records, output, names, source=source, agency=agency, reviews=reviews, read=(corpus, places), **suggestions
-    )
+    suggestions = {} if found is None else {"suggestions": of_run(found, names, asked)}
+    given: dict[str, Any] = {"names_in": asked, "reviews": reviews, "read": (corpus, places), **suggestions}
+    enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **given)
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
+from tagwright.app.arguments import Chosen, Conditions, Json, Named, Quiet, Reading
 from tagwright.core.display import escaped, for_programs, print_json
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError, InputError
@@ -29,7 +29,7 @@ def reviews(
         list[str], typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`; --sample: DOCS.")
     ],
     reading: Reading,
-    chosen: Chosen,
+    chosen: Named,
     conditions: Conditions,
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
     sample: Annotated[
@@ -98,20 +98,23 @@ def reviews(
         opened.close()
 
 
-def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -> None:
+def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named) -> None:
     """Print an export. Raises ConfigError for names and headers of another format than a table."""
     from tagwright.app import inputs
     from tagwright.readers.documents.columns import parse_columns
     from tagwright.readers.workbooks import write_workbook
-    from tagwright.review.export import export_lines, table
+    from tagwright.review.export import export_lines, labelled_documents, table
 
     named, tables = ("csv", "xlsx", "annif", "label_studio", "argilla"), ("csv", "xlsx")
-    if (wanted not in named and (chosen.labels or chosen.model)) or (wanted not in tables and reading.columns):
+    if (wanted not in named and (chosen.labels or chosen.model or chosen.names_in)) or (wanted not in tables and reading.columns):
         raise ConfigError(
             "names (--labels, --model) are those of an export as csv, xlsx, annif, label_studio or argilla, headers "
             "(--columns) as csv or xlsx"
         )
-    names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
+    names = None
+    if chosen.labels or chosen.model or chosen.names_in:
+        names = inputs.in_languages_of(list(labelled_documents(opened)), chosen, inputs.vocabulary(chosen))
+        names = inputs.named_in(inputs.asked_names(chosen, names), names)
     columns = parse_columns(reading.columns)
     if wanted == "xlsx":
         write_workbook(table(opened, names, columns), sys.stdout.buffer, "documents")
