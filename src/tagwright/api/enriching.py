@@ -5,14 +5,17 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tagwright.catalogues.copies import check, read_records, write_copy
 from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, suggested_by
+from tagwright.catalogues.tables import FORMATS, write_table
 from tagwright.core.checked import shown
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import option
+from tagwright.readers.limits import within_limits
 from tagwright.readers.sources import recognised
 from tagwright.review.export import Outcome, outcomes
 
@@ -32,29 +35,43 @@ def enrich(
     names_in: str = "",
     reviews: Path | None = None,
     read: Records | None = None,
+    reading: Mapping[str, Any] = {},
     suggestions: OfRow = lambda _: None,
 ) -> tuple[int, int, int]:
-    """Copy MARC records with their subjects (650) and where these come from (883), see `write_copy`.
+    """Copy records with their subjects: MARC (650) with where these come from (883), or a table with its other columns.
 
-    Returns the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken
-    out. names: the vocabulary. source, agency: MARC's codes of the vocabulary and the library; without a source the ids
-    tell it. names_in: the code of the language of the names, if one was asked for. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
-    reviews, those on which nothing is decided. read: the records, if they are read already. Raises InputError and
-    ConfigError.
+    See `write_copy` and `write_table`. Returns the numbers of records with new subjects, of these subjects, and of
+    those of an earlier copy that were taken out. names: the vocabulary. source, agency: MARC's codes of the vocabulary
+    and the library; without a source the ids tell it. names_in: the code of the language of the names, if one was asked
+    for. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
+    reviews, those on which nothing is decided. read: the records, if they are read already. reading: format, columns
+    and encoding, as the user names them. Raises InputError and ConfigError.
     """
-    check(records, output)
-    corpus, places = read or read_records(records)
-    if not source:
+    file_format = check(records, output, reading)
+    corpus, places = read or read_records(records, **reading)
+    if not source and file_format not in FORMATS:
         source, address = recognised(names.ids)
         if source:
             note(f"the labels are recognised as {source}, by ids of {address}; {option('source')} names another")
-    provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
     of_row = suggestions
     if reviews:
         decided = outcomes(corpus, reviews)
         _say_unknown(decided, names)
         of_row = partial(_reviewed, corpus, decided, names, suggestions, names_in or names.language_of_names)
-    return write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance, frozenset(places))
+    if file_format in FORMATS:
+        rows = {place: row for row, place in enumerate(places)}
+
+        def new(line: int) -> Sequence[NewSubject]:
+            if (row := rows.get(line)) is None:
+                return ()
+            had = {position for _, _, position, _ in names.subjects(corpus[row])}
+            return [each for each in of_row(row) or () if names.index[each.id] not in had]
+
+        with within_limits(encoding=reading.get("encoding") or ""):
+            return write_table(records, output, file_format, new, names, source, reading.get("columns") or {})
+    provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
+    suggested = suggested_by(of_row, corpus.ids, places)
+    return write_copy(records, output, suggested, provenance, frozenset(places), file_format)
 
 
 def _reviewed(

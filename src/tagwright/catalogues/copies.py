@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 import os
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tagwright.catalogues import iso2709, marcxml
 from tagwright.catalogues.marcxml import Change
 from tagwright.catalogues.subjects import Provenance, Suggested, fields_of, written_before
+from tagwright.catalogues.tables import FORMATS
 from tagwright.core.extras import require
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import Field, Remarks
 from tagwright.readers.documents.files import guess_format, open_sources
 from tagwright.readers.documents.marc import is_unimarc, split_records
@@ -25,15 +27,16 @@ from tagwright.types import Document
 _log = logging.getLogger(__name__)
 
 
-def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
+def read_records(path: Path, **options: Any) -> tuple[Corpus, Sequence[int]]:
     """The records of a file as documents, and the place of each, by which the copy finds its suggestions.
 
-    A line says of each that cannot be read that it is copied. Raises InputError if none can be read.
+    options: of `open_sources`, such as columns. A line says of each that cannot be read that it is copied. Raises
+    InputError if none can be read.
     """
     places, unread = array("q"), list[InputError]()
 
     def documents() -> Iterator[Document]:
-        for _, located in open_sources(path):
+        for _, located in open_sources(path, **options):
             for place, document in located:
                 places.append(place)
                 yield document
@@ -49,19 +52,32 @@ def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
     return corpus, places
 
 
-def check(path: Path, output: Path) -> str:
-    """Return the format of the records. Raises ConfigError and InputError for what `write_copy` cannot copy."""
+def check(path: Path, output: Path, reading: Mapping[str, Any]) -> str:
+    """Return the format of the records. Raises ConfigError and InputError for what cannot be copied.
+
+    reading: format and encoding, as the user names them.
+    """
     if os.path.realpath(path) == os.path.realpath(output):
         raise ConfigError(f"{output}: the copy would replace the records; name another file")
-    found = guess_format(path)
+    found = str(reading.get("format") or guess_format(path))
+    if found in FORMATS:
+        return found
     if found not in ("marc", "marcxml"):
-        raise InputError(f"is of the format {found}, expected MARC records (marc, marcxml)", path)
+        tables = ", ".join(FORMATS)
+        raise InputError(f"is of the format {found}, expected MARC records (marc, marcxml) or a table ({tables})", path)
+    if reading.get("encoding"):
+        raise ConfigError(f"{option('encoding')} is of tables; MARC records are written in UTF-8 or MARC-8")
     require("writing MARC records", "pymarc", path=path)
     return found
 
 
 def write_copy(
-    path: Path, output: Path, suggested: Suggested, provenance: Provenance, places: Collection[int] | None = None
+    path: Path,
+    output: Path,
+    suggested: Suggested,
+    provenance: Provenance,
+    places: Collection[int] | None = None,
+    file_format: str = "",
 ) -> tuple[int, int, int]:
     """Copy MARC records (ISO 2709 or MARCXML) with the subjects suggested for them, in one step; gzip as the names say.
 
@@ -72,7 +88,7 @@ def write_copy(
     the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken out.
     Raises ConfigError if the copy is the file itself, InputError for other formats.
     """
-    in_xml = check(path, output) == "marcxml"
+    in_xml = check(path, output, {"format": file_format}) == "marcxml"
     counts, remarks = dict[int, tuple[int, int]](), Remarks(path)  # place -> subjects added, and taken out
 
     def change(number: str, position: int, before: Sequence[Field]) -> tuple[set[int], list[Field]]:

@@ -429,7 +429,7 @@ def finite_score(score: object, place: Place) -> float:
 
 def _is_formula(cell: str) -> bool:
     """Whether spreadsheets compute the cell, or one behind apostrophes: these get one more, which can be taken away."""
-    return cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"))  # noqa: RUF001
+    return cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"))
 
 
 def _other_encoding(path: Path | str) -> str:

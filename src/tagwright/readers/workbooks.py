@@ -38,23 +38,11 @@ def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Ite
     has the value that was last computed; an error is blank. Raises InputError with path and row, also for a file that
     unpacks to more than ten times the limit for a document.
     """
-    require("reading Excel workbooks", "openpyxl", "defusedxml", path=path)
-    import openpyxl
-
-    with open_bytes(path) as file:
-        content = BytesIO(read_whole(file, path, PICTURES))
-    with converting("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
-        if "xl/workbook.xml" not in check_unpacked(content, path, xml=PICTURES):
-            raise InputError("is no Excel workbook (.xlsx) but another kind of archive", path)
-        book = openpyxl.load_workbook(transitional(content), read_only=True, data_only=True, keep_links=False)
-        visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-        tops = [(sheet, top) for sheet in visible if (top := next(_rows(sheet, path, last=100), None))]
-    if not tops:
+    sheet, header, others = _sheet(path, is_header)
+    if sheet is None:
         return
-    sheet, (_, header) = next((each for each in tops if is_header(each[1][1])), tops[0])
-    if len(tops) > 1:
-        others = few([other.title for other, _ in tops if other is not sheet])
-        _log.warning("%s: the sheet %s is read; left out: %s", path, shown(sheet.title), others)
+    if others:
+        _log.warning("%s: the sheet %s is read; left out: %s", path, shown(sheet.title), few(others))
     rows, width = _rows(sheet, path), len(_without_blank_end(header))
     while True:
         with converting("has rows that cannot be read", "openpyxl", path):
@@ -67,6 +55,30 @@ def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Ite
                 yield number, cells + [""] * (width - len(cells))
         if not some:
             return
+
+
+def sheet_part(path: Path, is_header: Callable[[Sequence[str]], bool]) -> str:
+    """The part of a workbook that holds the sheet which `workbook_rows` reads."""
+    return str(_sheet(path, is_header)[0]._worksheet_path)
+
+
+def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any, Sequence[str], list[str]]:
+    """The sheet to read, its header, and the names of others; None where all are empty."""
+    require("reading Excel workbooks", "openpyxl", "defusedxml", path=path)
+    import openpyxl
+
+    with open_bytes(path) as file:
+        content = BytesIO(read_whole(file, path, PICTURES))
+    with converting("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
+        if "xl/workbook.xml" not in check_unpacked(content, path, xml=PICTURES):
+            raise InputError("is no Excel workbook (.xlsx) but another kind of archive", path)
+        book = openpyxl.load_workbook(transitional(content), read_only=True, data_only=True, keep_links=False)
+        visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+        tops = [(sheet, top) for sheet in visible if (top := next(_rows(sheet, path, last=100), None))]
+    if not tops:
+        return None, [], []
+    sheet, (_, header) = next((each for each in tops if is_header(each[1][1])), tops[0])
+    return sheet, header, [other.title for other, _ in tops if other is not sheet]
 
 
 def transitional(content: BytesIO) -> BytesIO:

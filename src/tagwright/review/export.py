@@ -127,9 +127,10 @@ def export_lines(
     confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
     notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
     id, title, text, labels, whether it was reviewed blind, and the metadata. In tsv, uris and csv an apostrophe, which
-    our reader removes, is before cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
-    `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
-    reviewed blind, the others have them; where their metadata can be read again, "reviewed" is "blind".
+    our reader removes, is before cells that a spreadsheet would compute. label_studio, argilla: the labels as
+    suggestions, see `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out
+    documents that were reviewed blind, the others have them; where their metadata can be read again, "reviewed" is
+    "blind".
 
     labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
     tools. columns: for csv, column -> the header to write for it. Raises InputError for a label that the format cannot
@@ -218,7 +219,8 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
             if not re.fullmatch(r"[^<>\s]+", label):
                 problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
                 raise InputError(problem, file.path)
-        yield f"{escape_formula(' '.join(document.text.split()))}\t{' '.join(f'<{label}>' for label in document.labels)}"
+        text = escape_formula(" ".join(document.text.split()))
+        yield f"{text}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
 def _csv(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:
@@ -273,8 +275,8 @@ class Outcome(NamedTuple):
     """The decisions on a document, for its record in a catalogue.
 
     accepted: label that more reviewers accept than reject -> whether it was shown, when it was accepted last, as
-    YYYYMMDD, and whether it was only kept, by who finished a document that came with it. settled: labels with a verdict, and
-    those that a reviewer saw and left in a document that is finished.
+    YYYYMMDD, and whether it was only kept, by who finished a document that came with it. settled: labels with a
+    verdict, and those that a reviewer saw and left in a document that is finished.
     """
 
     accepted: dict[str, tuple[bool, str, bool]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tagwright.app.arguments import Cut, Named, Quiet
+from tagwright.app.arguments import Cut, Named, Quiet, Reading
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def enrich(
-    records: Annotated[Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.")],
+    records: Annotated[
+        Path, typer.Argument(metavar="RECORDS", help="MARC 21 (ISO 2709, MARCXML), or a table: CSV, TSV, Excel.")
+    ],
+    reading: Reading,
     chosen: Named,
     cut: Cut,
     output: Annotated[Path, Written(), typer.Option("--output", help="The copy to write.")],
@@ -46,9 +49,9 @@ def enrich(
     ] = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Copy catalogue records with subjects (650) and where they come from (883). Needs the extra "marc".
+    """Copy catalogue records with subjects (650) and where they come from (883), or a table with all of its columns.
 
-    Subjects that an earlier copy added are replaced, those of cataloguers stay.
+    Of MARC (extra "marc"), subjects that an earlier copy added are replaced; those of cataloguers stay.
     """
     from tagwright.api.enriching import enrich as enriched_copy
     from tagwright.app import inputs
@@ -64,8 +67,9 @@ def enrich(
     if reviews and run and not undecided:
         raise ConfigError("--reviews writes accepted subjects only; --open adds the others of --run")
     options = SuggestOptions(**vars(cut))
-    check(records, output)
-    corpus, places = read_records(records)
+    read_as = inputs.options_of(reading)
+    check(records, output, read_as)
+    corpus, places = read_records(records, **read_as)
     tagger = None if run or (reviews and not undecided) else inputs.tagger(chosen, corpus)
     if tagger:
         tagger.check(options)
@@ -81,6 +85,7 @@ def enrich(
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
     suggestions = {} if found is None else {"suggestions": of_run(found, names, asked)}
     given: dict[str, Any] = {"names_in": asked, "reviews": reviews, "read": (corpus, places), **suggestions}
+    given["reading"] = read_as
     enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **given)
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")

@@ -106,7 +106,9 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named) ->
     from tagwright.review.export import export_lines, labelled_documents, table
 
     named, tables = ("csv", "xlsx", "annif", "label_studio", "argilla"), ("csv", "xlsx")
-    if (wanted not in named and (chosen.labels or chosen.model or chosen.names_in)) or (wanted not in tables and reading.columns):
+    if (wanted not in named and (chosen.labels or chosen.model or chosen.names_in)) or (
+        wanted not in tables and reading.columns
+    ):
         raise ConfigError(
             "names (--labels, --model) are those of an export as csv, xlsx, annif, label_studio or argilla, headers "
             "(--columns) as csv or xlsx"

@@ -113,6 +113,20 @@ def to_fields(
             _log.warning("%s: %s %s: %s", path, many(len(lines), "row"), problem, few(list(map(str, lines))))
 
 
+def subject_columns(sample: Sequence[Record], columns: Columns, place: Place) -> dict[str, str]:
+    """Return column of subjects -> the code of their vocabulary, "" where it does not tell it. Raises as `to_fields`.
+
+    sample: rows of a table. columns: those that the user names; of columns for labels, that is the only one.
+    """
+    fields, is_named = _plan(sample, columns, place, table=True, guess=True).fields, "labels" in columns
+    usual = ("labels", "subject_uris", "subjects", "label")
+    return {
+        column: _source_of_column(column)
+        for column in dict.fromkeys(column for row in sample for column in row)
+        if fields.get(column) == "labels" or (not is_named and (column in usual or _source_of_column(column)))
+    }
+
+
 def split_labels(text: str) -> list[str]:
     """The labels in one text: URIs between white space, as Annif writes `<uri> <uri>`, or separated by `;` or `|`.
 

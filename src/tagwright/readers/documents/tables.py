@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -71,12 +71,27 @@ def read_xlsx(path: Path, columns: Columns | None = None) -> Iterator[Located]:
 
     Raises InputError with path and row.
     """
+    return _below_header(workbook_rows(path, header_of(columns)), path, columns)
+
+
+def header_of(columns: Columns | None) -> Callable[[Sequence[str]], bool]:
+    """Tells a header: the columns that the user names, or usual ones."""
     wanted = {column.casefold() for column in (columns or {}).values()}
+    return lambda cells: wanted <= {cell.strip().casefold() for cell in cells} if wanted else _is_header(cells)
 
-    def is_header(cells: Sequence[str]) -> bool:
-        return wanted <= {cell.strip().casefold() for cell in cells} if wanted else _is_header(cells)
 
-    return _below_header(workbook_rows(path, is_header), path, columns)
+def table_rows(path: Path, file_format: str, columns: Columns | None = None) -> Iterator[_Row]:
+    """The header and the rows of CSV, TSV or a workbook that was read, as their cells stand there.
+
+    Raises InputError for TSV without a header.
+    """
+    if file_format == "xlsx":
+        return workbook_rows(path, header_of(columns))
+    rows = csv_rows(path) if file_format == "csv" else tsv_rows(path, "leave out")
+    first = next(rows)
+    if file_format == "tsv" and not columns and not _is_header(first[1]):
+        raise _no_header(first[1], "the names of columns: id, title, text, labels", path)
+    return chain([first], rows)
 
 
 def read_parquet(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -167,11 +182,16 @@ def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> b
 
 
 def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None) -> Iterator[Located]:
-    columns = [" ".join(cell.split()).lower() or f"column {number}" for number, cell in enumerate(header[1], 1)]
+    columns = column_names(header[1])
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise InputError(f"two columns are named {shown(twice)}; name each column once", path, header[0])
     yield from from_rows(_records(columns, rows, path), path, columns_)
+
+
+def column_names(header: Sequence[str]) -> list[str]:
+    """The names of columns as a header gives them, without case."""
+    return [" ".join(cell.split()).lower() or f"column {number}" for number, cell in enumerate(header, 1)]
 
 
 def _records(columns: Sequence[str], rows: Iterable[_Row], path: Path) -> Iterator[tuple[int, Record]]:
