@@ -139,7 +139,7 @@ OWN = {
     "unnamed": ("x.mrc", utf8(marc_record(marc(("650", (" 4", "akirjastot")))))),
     "id": ("x.mrc", utf8(marc_record(marc(("650", (" 7", "abibliotek", f"0{YSO}p2787", "2yso/swe")))))),
     "dublin_core": ("x.xml", DUBLIN_CORE.format('<dc:subject authority="yso">kirjastot</dc:subject>').encode()),
-    "dspace": ("x.csv", "id,dc.title,dc.subject,dc.subject.yso[fi]\n1,Rooms,vapaa sana,kirjastot\n".encode()),
+    "dspace": ("x.csv", b"id,dc.title,dc.subject,dc.subject.yso[fi]\n1,Rooms,vapaa sana,kirjastot\n"),
     "annif": ("x.jsonl", json.dumps({"document_id": "1", "text": "Rooms", "subjects": [
         {"label": "kirjastot", "scheme": YSO}]}).encode()),
 }  # fmt: skip

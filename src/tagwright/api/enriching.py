@@ -53,12 +53,14 @@ def enrich(
         source, address = recognised(names.ids)
         if source:
             note(f"the labels are recognised as {source}, by ids of {address}; {option('source')} names another")
+    date = datetime.now(UTC).strftime("%Y%m%d")
+    provenance = None if file_format in FORMATS else Provenance(source=source, agency=agency, date=date)
     of_row = suggestions
     if reviews:
         decided = outcomes(corpus, reviews)
         _say_unknown(decided, names)
         of_row = partial(_reviewed, corpus, decided, names, suggestions, names_in or names.language_of_names)
-    if file_format in FORMATS:
+    if provenance is None:
         rows = {place: row for row, place in enumerate(places)}
 
         def new(line: int) -> Sequence[NewSubject]:
@@ -69,7 +71,6 @@ def enrich(
 
         with within_limits(encoding=reading.get("encoding") or ""):
             return write_table(records, output, file_format, new, names, source, reading.get("columns") or {})
-    provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
     suggested = suggested_by(of_row, corpus.ids, places)
     return write_copy(records, output, suggested, provenance, frozenset(places), file_format)
 

@@ -185,7 +185,8 @@ class ReviewPages:
         records, codes = form.get("records"), (text_of(form, "source").strip(), text_of(form, "agency").strip())
         if not isinstance(records, Upload):
             raise bad_request(_("The form has no file of records"))
-        if not codes[0] and not self.review.model.tagger.vocabulary.source:
+        ending = match[0].lower() if (match := re.search(r"\.(?:csv|tsv|xlsx)$", records.name, re.IGNORECASE)) else ""
+        if not (ending or codes[0] or self.review.model.tagger.vocabulary.source):
             problem = _("Give the code of the vocabulary, as its ids do not show it; write local if it has none.")
             return await self.overview(request, session, of_records=problem)
         try:
@@ -198,8 +199,9 @@ class ReviewPages:
             for name, field in (("source", _("Code of the vocabulary")), ("agency", _("Code of the library"))):
                 problem = problem.replace(option(name), field)
             return await self.overview(request, session, of_records=problem)
-        kind = "application/xml" if content.lstrip()[:1] == b"<" else "application/marc"
-        name = "enriched.xml" if kind == "application/xml" else "enriched.mrc"
+        is_xml = content.lstrip()[:1] == b"<" and not ending
+        kind = "application/octet-stream" if ending else "application/xml" if is_xml else "application/marc"
+        name = f"enriched{ending or ('.xml' if is_xml else '.mrc')}"
         return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
     def _enriched(self, records: Upload, source: str, agency: str) -> bytes:
