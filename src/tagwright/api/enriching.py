@@ -15,6 +15,7 @@ from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import option
+from tagwright.readers.documents.catalogue import read_reference
 from tagwright.readers.limits import within_limits
 from tagwright.readers.sources import recognised
 from tagwright.review.export import Outcome, outcomes
@@ -80,15 +81,16 @@ def _reviewed(
 ) -> Sequence[NewSubject] | None:
     """The accepted subjects of a document, then those suggestions on which nothing is decided.
 
-    What the record came with, and a reviewer kept, is there already.
+    To keep what a record came with writes nothing, nor what an earlier version took a heading of others for.
     """
     if (outcome := decided.get(row)) is None:
         return others(row)
     had = {position for _, _, position, _ in names.subjects(corpus[row])}
+    had |= {names.resolve(read_reference(text)[1].partition("--")[0]) for text in corpus[row].labels}
     accepted = [
         NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date, names_in=names_in)
-        for label, (suggested, date, is_kept) in outcome.accepted.items()
-        if label in names.index and not (is_kept and names.index[label] in had)
+        for label, (suggested, date) in outcome.accepted.items()
+        if label in names.index and not (label in outcome.unpressed and names.index[label] in had)
     ]
     return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
 

@@ -12,6 +12,7 @@ from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.sources import SOURCES, number_in, source_code
+from tagwright.readers.sources import recognised as recognised
 from tagwright.types import Label, Run
 
 Assigned: TypeAlias = Literal["0", "1", "2"]

@@ -62,7 +62,7 @@ def sheet_part(path: Path, is_header: Callable[[Sequence[str]], bool]) -> str:
     return str(_sheet(path, is_header)[0]._worksheet_path)
 
 
-def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any, Sequence[str], list[str]]:
+def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any, list[str], list[str]]:
     """The sheet to read, its header, and the names of others; None where all are empty."""
     require("reading Excel workbooks", "openpyxl", "defusedxml", path=path)
     import openpyxl

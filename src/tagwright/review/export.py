@@ -82,14 +82,13 @@ def _with_labels(
             document = documents[entry.number]
             kept = {event.note for event in decisions.current(entry.id) if event.label is not None}
             others = _of_others(document, {*labels[entry.id], *kept}, vocabulary)
-            others = tuple(dict.fromkeys((*document.metadata.get("subject", ()), *others)))
-            marked = {"subject": others} if others else {}
-            marked |= REVIEWED_BLIND if entry.id in blind else {}
+            subjects = tuple(dict.fromkeys((*document.metadata.get("subject", ()), *others)))
             document = relabelled(document, labels[entry.id])
-            yield replace(document, metadata={**document.metadata, **marked})
+            marked = {**document.metadata, **({"subject": subjects} if subjects else {})}
+            yield replace(document, metadata={**marked, **(REVIEWED_BLIND if entry.id in blind else {})})
 
 
-def _of_others(document: Document, known: Collection[str], vocabulary: Vocabulary | None) -> Iterator[str]:
+def _of_others(document: Document, known: set[str], vocabulary: Vocabulary | None) -> Iterator[str]:
     """The names of the labels that a document came with and that are none of the vocabulary, or else not known."""
     for text, code, chosen in with_sources(document):
         ids, name = read_reference(text)
@@ -274,13 +273,14 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
 class Outcome(NamedTuple):
     """The decisions on a document, for its record in a catalogue.
 
-    accepted: label that more reviewers accept than reject -> whether it was shown, when it was accepted last, as
-    YYYYMMDD, and whether it was only kept, by who finished a document that came with it. settled: labels with a
-    verdict, and those that a reviewer saw and left in a document that is finished.
+    accepted: label that more reviewers accept than reject -> whether it was shown, and when it was accepted last, as
+    YYYYMMDD. settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
+    unpressed: accepted ones that were stored with the end of the document alone, as those that it came with are.
     """
 
-    accepted: dict[str, tuple[bool, str, bool]]
+    accepted: dict[str, tuple[bool, str]]
     settled: set[str]
+    unpressed: set[str]
 
 
 def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
@@ -306,14 +306,15 @@ def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
 
 
 def _outcome(state: DocumentState, events: Sequence[Decision], judged: set[str]) -> Outcome:
-    accepted = dict[str, tuple[bool, str, bool]]()
+    accepted, unpressed = dict[str, tuple[bool, str]](), set[str]()
     finished = {(event.reviewer, event.time) for event in events if event.action in ("blind", "done")}
     for label in state.labels:
         accepts = [event for event in events if event.label == label and event.action == "accept"]
         date = max(event.time for event in accepts)[:10].replace("-", "")
-        is_kept = all((event.reviewer, event.time) in finished for event in accepts)  # stored together
-        accepted[label] = any(event.rank is not None for event in accepts), date, is_kept
-    return Outcome(accepted, judged | {event.label for event in events if event.label is not None})
+        accepted[label] = any(event.rank is not None for event in accepts), date
+        if all((event.reviewer, event.time) in finished for event in accepts):
+            unpressed.add(label)
+    return Outcome(accepted, judged | {event.label for event in events if event.label is not None}, unpressed)
 
 
 def _rows_of_reviewed(
