@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tagwright.catalogues.copies import check, read_records, write_copy
+from tagwright.catalogues.copies import check, read_records, write_bytes, write_copy
 from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, suggested_by
-from tagwright.catalogues.tables import FORMATS, write_table
+from tagwright.catalogues.tables import FORMATS, enriched_table
 from tagwright.core.checked import shown
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
@@ -41,7 +41,7 @@ def enrich(
 ) -> tuple[int, int, int]:
     """Copy records with their subjects: MARC (650) with where these come from (883), or a table with its other columns.
 
-    See `write_copy` and `write_table`. Returns the numbers of records with new subjects, of these subjects, and of
+    See `write_copy` and `enriched_table`. Returns the numbers of records with new subjects, of these subjects, and of
     those of an earlier copy that were taken out. names: the vocabulary. source, agency: MARC's codes of the vocabulary
     and the library; without a source the ids tell it. names_in: the code of the language of the names, if one was asked
     for. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
@@ -71,7 +71,10 @@ def enrich(
             return [each for each in of_row(row) or () if names.index[each.id] not in had]
 
         with within_limits(encoding=reading.get("encoding") or ""):
-            return write_table(records, output, file_format, new, names, source, reading.get("columns") or {})
+            columns = reading.get("columns") or {}
+            content, enriched, added = enriched_table(records, file_format, new, names, source, columns)
+        write_bytes(content, output)
+        return enriched, added, 0
     suggested = suggested_by(of_row, corpus.ids, places)
     return write_copy(records, output, suggested, provenance, frozenset(places), file_format)
 

@@ -17,7 +17,7 @@ from tagwright.readers.documents.columns import SAMPLE, Columns, listed, split_l
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tables import column_names, header_of, table_rows
 from tagwright.readers.limits import PICTURES, read_whole
-from tagwright.readers.lines import Place, escape_formula, open_bytes, replace_bytes, unescape_formula
+from tagwright.readers.lines import Place, longer_cell, open_bytes, unescape_formula
 from tagwright.readers.sources import SOURCES, main_code
 from tagwright.readers.workbooks import sheet_part
 
@@ -42,11 +42,11 @@ class _Style(NamedTuple):
 
     def with_subject(self, old: str, new: NewSubject, names: Vocabulary) -> str:
         """The cell with one more subject, by name or else by id; "" where it would not be read as this label again."""
-        is_filled, whole = bool(old.strip()), unescape_formula(old)
-        before = [part.strip() for part in split_labels(whole)] if is_filled else []
+        whole = unescape_formula(old)
+        before = [part.strip() for part in split_labels(whole)] if old.strip() else []
         for each in map(one_line, (new.id,) if self.by_id else (new.name, new.id)):
             part = f"<{each}>" if self.in_brackets else each
-            cell = f"{old}{self.separator}{part}" if is_filled else escape_formula(part)
+            cell = longer_cell(old, self.separator, part)
             if listed(whole) is not None:
                 cell = json.dumps([*before, each], ensure_ascii=False)
             *same, last = split_labels(unescape_formula(cell))
@@ -55,15 +55,15 @@ class _Style(NamedTuple):
         return ""
 
 
-def write_table(
-    path: Path, output: Path, file_format: str, new: New, names: Vocabulary, source: str, columns: Columns
-) -> tuple[int, int, int]:
-    """Copy a table with the subjects, in one step; where nothing is added, the copy is the file itself.
+def enriched_table(
+    path: Path, file_format: str, new: New, names: Vocabulary, source: str, columns: Columns
+) -> tuple[bytes, int, int]:
+    """Return the content of a table with the subjects; where nothing is added, it is that of the file itself.
 
     They come behind those of the column of subjects, with its separator. That is the one that the user names, that of
-    the source (`dc.subject.yso`), or the usual one; without any, a last column is added. Returns the numbers of rows
-    with new subjects, of these subjects, and 0, as nothing tells which ones an earlier copy added. Raises InputError
-    for a table without a header, and for one that cannot be copied exactly.
+    the source (`dc.subject.yso`), or the usual one; without any, a last column is added. Returns also the numbers
+    of rows with new subjects, and of these subjects. Raises InputError for a table without a header, and for one that
+    cannot be copied exactly.
     """
     rows = list(table_rows(path, file_format, columns))
     style = _style(rows, names, source, columns, Place(path, 1))
@@ -89,9 +89,7 @@ def write_table(
         content = change_workbook(content, sheet_part(path, header_of(columns)), style.place, changes, path)
     elif changes:
         content = change_text(content, rows, style.place, changes, path, quotes=file_format == "csv")
-    with replace_bytes(output) as target:
-        target.write(content)
-    return enriched, added, 0
+    return content, enriched, added
 
 
 def _style(rows: _Rows, names: Vocabulary, source: str, columns: Columns, place: Place) -> _Style:

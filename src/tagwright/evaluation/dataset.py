@@ -243,7 +243,7 @@ def read_run(path: Path, data: EvaluationSet, depth: int = DEPTH) -> Run:
     """
     digests = dict[str, str]()
     run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index, digests)
-    texts = data.corpus if digests else ()  # read once more
+    texts = (each for each in data.corpus if digests and each.text.strip())  # a table of ids has no texts
     if told := [each.id for each in texts if digests.get(each.id, "") not in ("", run_files.run_digest(each))]:
         problem = "%s: %s of %s documents have other texts here than those that were tagged: %s"
         _log.warning(problem, path, f"{len(told):,}", f"{len(data.corpus):,}", few(told))

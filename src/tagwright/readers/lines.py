@@ -347,6 +347,15 @@ def escape_formula(cell: str) -> str:
     return f"'{cell}" if _is_formula(cell) else cell
 
 
+def longer_cell(cell: str, separator: str, part: str) -> str:
+    """The cell with one more part behind those of others, which stay as they are written.
+
+    >>> longer_cell("", "|", "=1+1"), longer_cell("=a", "|", "=1+1")
+    ("'=1+1", '=a|=1+1')
+    """
+    return f"{cell}{separator}{part}" if cell.strip() else escape_formula(part)
+
+
 def unescape_formula(cell: str) -> str:
     """The cell that was given to `escape_formula`."""
     return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
