@@ -13,8 +13,10 @@ import pytest
 from starlette.testclient import TestClient
 from tests.readers.documents.catalogue_records import Values, in_xml, marc_record, utf8
 from tests.server.review.test_page import csrf, enter
+from typer.testing import CliRunner
 
 from tagwright.api.enriching import enrich
+from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus
 from tagwright.data.gold import known_labels
 from tagwright.data.vocabulary import Vocabulary
@@ -191,3 +193,9 @@ def test_a_subdivided_heading_with_the_id_of_the_main_one_is_not_the_label(name:
     labels = Vocabulary([Label(LCSH, (name,))])
     record = Document("1", labels=(f"<{LCSH}> Bees--Flight",), metadata={"label_source": ("lcsh",)})
     assert [place for _, _, place, _ in labels.subjects(record)] == [expected]
+
+
+def test_qrels_without_a_vocabulary_have_the_subjects_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.mrc").write_bytes(utf8(marc_record(marc(*HEADINGS[:1]))))
+    assert CliRunner().invoke(app, ["read", "x.mrc", "--format", "qrels"]).stdout == "1 0 Libraries 1\n"
