@@ -140,6 +140,7 @@ READERS_OF_LABELS = {
     "describe": ("docs.csv",),
     "read": ("docs.csv", "--format", "qrels"),
     "labels": (),
+    "enrich": ("docs.csv", "--output", "out.csv", *WORDS),
 }
 OTHERS = {"reviews"}
 "It needs confidences, and reads labels as the others do."
