@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
+from tagwright.app.arguments import Chosen, Json, Quiet, Reading
 from tagwright.core.display import escaped, for_programs, print_json
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError, InputError
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from tagwright.review.file import ReviewFile
 
 
-By: TypeAlias = Literal["uncertainty", "random", "length"]
+def _refuse_gone(by: str) -> str:
+    """Raise ConfigError for a choice of 0.10; what is random needs no option."""
+    if by not in ("", "random"):
+        raise ConfigError(
+            f"--by {by} is gone, as it was no better than random; without --by, documents are drawn at random"
+        )
+    return by
 
 
 def reviews(
@@ -30,7 +36,6 @@ def reviews(
     ],
     reading: Reading,
     chosen: Chosen,
-    conditions: Conditions,
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
     sample: Annotated[
         bool, typer.Option("--sample", help="Choose documents of DOCS without labels to label next; print their ids.")
@@ -54,13 +59,7 @@ def reviews(
         ),
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="--sample: the number of documents.")] = 50,
-    by: Annotated[
-        By,
-        typer.Option(
-            help="--sample: random; length: evenly over all lengths; uncertainty: documents with the least certain "
-            "suggestions, far from each other. Neither was better than random on three of four corpora."
-        ),
-    ] = "random",
+    _by: Annotated[str, typer.Option("--by", hidden=True, callback=_refuse_gone)] = "",
     seed: Annotated[int, typer.Option(min=0, help="--sample: seed of the random choice.")] = 0,
     as_json: Json = False,
     _quiet: Quiet = False,
@@ -72,7 +71,7 @@ def reviews(
     from tagwright.review.file import ReviewFile
 
     if sample:
-        _sample(files, reading, chosen, conditions, n, by, seed, output == "jsonl")
+        _sample(files, reading, n, seed, as_json=output == "jsonl")
         return
     if len(files) > 1:
         raise ConfigError(f"reviews are in one file, got {len(files)}; --sample chooses documents of several")
@@ -120,16 +119,13 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -
         print(for_programs(line))
 
 
-def _sample(
-    docs: Sequence[str], reading: Reading, chosen: Chosen, rules: Conditions, n: int, by: By, seed: int, as_json: bool
-) -> None:
+def _sample(docs: Sequence[str], reading: Reading, n: int, seed: int, *, as_json: bool) -> None:
     """Print the documents without labels to label next."""
     from tagwright.app import inputs
     from tagwright.review import sampling
 
     unlabelled = [document for document in inputs.read(docs, reading) if not document.labels]
-    tagger = inputs.tagger(chosen) if by == "uncertainty" else None
-    for place in sampling.sample(unlabelled, n, by, tagger=tagger, seed=seed, **vars(rules)):
+    for place in sampling.sample(unlabelled, n, seed=seed):
         document = unlabelled[place]
         as_line = json.dumps({"id": document.id, "title": document.title}, ensure_ascii=False)
         print(for_programs(as_line if as_json else document.id))

@@ -20,9 +20,9 @@ from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, draw_candidate
+from tagwright.review.sampling import sample
 from tagwright.server.current_request import current
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.review.queue import ReviewQueue
 from tagwright.server.rows import Block, Row, found_row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Tagger
@@ -92,8 +92,7 @@ class Review:
     """A review of the documents in a file, with the suggestions of one model.
 
     random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
-    documents. blind_share: of those that are reviewed blind. Raises ConfigError for an order by uncertainty with a
-    model that estimates no confidence.
+    documents; drawn again for new ones. blind_share: of those that are reviewed blind.
     """
 
     model: ServedModel
@@ -110,7 +109,6 @@ class Review:
 
     def __post_init__(self) -> None:
         self.decisions, self.documents = Decisions(self.file), ReviewedDocuments(self.file)
-        self._queue = ReviewQueue(self.documents, self.decisions, self.model, self.order)
 
     def next(self, reviewer: str) -> Entry | None:
         """Return the next document for a reviewer: an unfinished one, or else one finished only by others.
@@ -120,12 +118,13 @@ class Review:
         states, entries = self.decisions.states(), self.documents.entries()
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
         skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
-        places = self._queue.places(entries)
+        if self.order == "random" and entries:
+            entries = [entries[position] for position in sample(entries, len(entries))]
 
-        def rank(entry: Entry) -> tuple[bool, bool, bool, int]:
+        def rank(entry: Entry) -> tuple[bool, bool, bool]:
             opened_by, opened = self._opened.get(entry.number, (reviewer, 0.0))
             is_open = opened_by != reviewer and time.monotonic() - opened < 1800  # forgotten after half an hour
-            return entry.id in done, entry.id in skipped, is_open, places[entry.number]
+            return entry.id in done, entry.id in skipped, is_open
 
         unfinished = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
         return min(unfinished, key=rank, default=None)
