@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
-from tagwright.core.outputs import Written, check_output
+from tagwright.core.outputs import REPORT, Written, check_kind, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
@@ -144,7 +144,7 @@ MonitorLog = Annotated[
 ]
 
 
-Report = Annotated[Path | None, Written(), typer.Option(help="Write an HTML page with tables and plots.")]
+Report = Annotated[Path | None, Written(own=REPORT), typer.Option(help="Write an HTML page with tables and plots.")]
 
 
 @dataclass(frozen=True)
@@ -314,4 +314,6 @@ def _check_outputs(parameters: Iterable[Parameter], values: Mapping[str, Any]) -
     for name, mark in marks.items():
         if values[name] is not None:
             check_output(values[name], others, option(name), log=mark.log)
+            if not mark.log:
+                check_kind(values[name], mark.own, option(name), values.get(mark.like))
             others.append(values[name])

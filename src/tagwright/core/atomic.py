@@ -217,6 +217,14 @@ def append_at_once(file: FileIO, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def is_in_place(path: Path, opened: os.stat_result) -> bool:
+    """Whether a path still names the file that is open, and not another one, or none: ask before writing to it."""
+    try:
+        return os.path.samestat(path.stat(), opened)
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
     """An empty temporary folder, for this process; removed on leaving, or by the next process if this one dies.

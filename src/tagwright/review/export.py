@@ -212,8 +212,6 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
     these documents, and on labels that the vocabulary lacks; the log counts the last two. Nothing is learned from
     documents that were reviewed blind: they measure a tagger. Raises InputError if no decision is left.
     """
-    if not file.is_file():
-        raise InputError("no such file", file)
     with closing(ReviewFile.open_existing(file)) as review:
         decisions = Decisions(review)
         verdicts, examples, blind = decisions.verdicts(), decisions.judged(), decisions.blind()
@@ -257,8 +255,6 @@ def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
 
     Raises InputError if there is no such file, and if it has no decision on any of these documents.
     """
-    if not file.is_file():
-        raise InputError("no such file", file)
     with closing(ReviewFile.open_existing(file)) as review:
         decisions = Decisions(review)
         states, judged = decisions.states(), decisions.judged()

@@ -20,6 +20,7 @@ from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.server.conftest import reviewing, word_tagger
 
 from tagwright.combining.combiner import Contribution
+from tagwright.review.decisions import Decisions
 from tagwright.review.events import Decision
 from tagwright.review.export import DOWNLOADS, export_lines
 from tagwright.review.file import ReviewFile
@@ -403,6 +404,28 @@ def test_on_a_full_disk_uploads_are_not_stored(client: TestClient, review: Revie
         answer = client.post("/review/upload", data=data, files=files)
     assert (answer.status_code, len(review.documents)) == (507, 3)
     assert str(review.file.path) not in answer.text
+
+
+@pytest.mark.parametrize("displace", ["remove", "replace"])
+def test_where_the_file_is_not_in_its_place_every_page_says_that_nothing_is_stored(
+    client: TestClient, review: Review, displace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    enter(client).get("/review/documents/1")
+    data, path = {"csrf": csrf(client), "action": "accept", "label": "o"}, review.file.path
+    copy = path.with_name("copy.sqlite")
+    review.file.copy_to(copy)
+    path.unlink() if displace == "remove" else copy.replace(path)
+    answers = [client.post("/review/documents/1", data=data, follow_redirects=False)]
+    answers += [client.get(f"/review{end}") for end in ("", "/overview", "/documents/1", "/export?format=csv")]
+    for answer in answers:
+        assert answer.status_code == 503
+        assert "<h1>Not stored</h1>" in answer.text
+        assert "was replaced or removed, so nothing is stored until the server is started again" in answer.text
+        assert str(path) not in answer.text
+    assert str(path) in caplog.text
+    if displace == "replace":
+        with closing(ReviewFile.open_existing(path)) as file:
+            assert not [each for each in Decisions(file).current() if each.label]
 
 
 def guarded(review: Review, token: str) -> TestClient:

@@ -22,7 +22,7 @@ def enrich(
     records: Annotated[Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.")],
     chosen: Named,
     cut: Cut,
-    output: Annotated[Path, Written(), typer.Option("--output", help="The copy to write.")],
+    output: Annotated[Path, Written(like="records"), typer.Option("--output", help="The copy to write.")],
     source: Annotated[
         str,
         typer.Option(

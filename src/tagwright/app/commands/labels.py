@@ -40,7 +40,7 @@ def labels(
         str, typer.Option(metavar="NAME", help="Let this model write documents for labels that few of DOCS have.")
     ] = "",
     output: Annotated[
-        Path | None, Written(), typer.Option(help="--describe, --synthesise: the file to write, JSON lines.")
+        Path | None, Written(own=r"\{"), typer.Option(help="--describe, --synthesise: the file to write, JSON lines.")
     ] = None,
     fewer_than: Annotated[int, typer.Option(min=1, help="--synthesise: for labels that fewer of DOCS have.")] = 3,
     each: Annotated[int, typer.Option(min=1, max=20, help="--synthesise: documents for each of these labels.")] = 3,

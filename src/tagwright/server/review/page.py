@@ -6,6 +6,7 @@ Every form has a token of its session. Templates escape all texts.
 import asyncio
 import re
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -24,9 +25,9 @@ from tagwright.review.events import Decision, ReviewerAction
 from tagwright.review.export import DOWNLOADS, exported
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
-from tagwright.server.access import OPEN, Access, Session, check_origin
+from tagwright.server.access import OPEN, Access, Role, Session, check_origin
 from tagwright.server.current_request import current
-from tagwright.server.entrance import Entrance, Sessions
+from tagwright.server.entrance import Entrance, Page, Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
 from tagwright.server.pages import render, show
@@ -61,7 +62,7 @@ class ReviewPages:
 
     def routes(self) -> list[Route]:
         """Return the routes of all pages, with that of the entrance."""
-        number, page = "/review/documents/{number}", self._entrance.page
+        number, page = "/review/documents/{number}", self._page_in_place
         return [
             self._entrance.route(),
             *(Route(f"/review{end}", page(self.next), methods=["GET"]) for end in ("", "/")),
@@ -77,6 +78,15 @@ class ReviewPages:
             Route(number, page(self.document), methods=["GET"]),
             Route(number, page(self.decide), methods=["POST"]),
         ]
+
+    def _page_in_place(self, show: Page, role: Role | None = None) -> Callable[[Request], Awaitable[Response]]:
+        """Return a route's function, see `Entrance.page`, that shows nothing where a decision could not be stored."""
+
+        async def answer(request: Request, session: Session) -> Response:
+            await asyncio.to_thread(self.review.file.check_in_place)
+            return await show(request, session)
+
+        return self._entrance.page(answer, role)
 
     async def next(self, _request: Request, session: Session) -> Response:
         """Redirect to the next document to review."""
