@@ -366,6 +366,9 @@ def _try_to_write(place: Path) -> None:
 
 def _refusal(error: Exception) -> str | None:
     """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
+    if isinstance(error, shutil.Error):  # a list of all files of a folder that were not copied
+        said = re.search(r"\[Errno \d+\] ([^:'\"]+)", str(error))
+        return said[1].strip() if said else "it cannot be copied"
     if isinstance(error, OSError):
         mounted = error.errno in (errno.EBUSY, errno.EXDEV)
         return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted

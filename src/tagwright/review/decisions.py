@@ -214,6 +214,11 @@ class Decisions:
         with self._up_to_date() as current:
             return dict(current.uses)
 
+    def name_of(self, reviewer: str) -> str:
+        """Return the name that a reviewer has here, see `CurrentDecisions.name_of`."""
+        with self._up_to_date() as current:
+            return current.name_of(reviewer)
+
     def progress(self) -> tuple[int, float | None]:
         """Return the number of finished documents, and the share of accepted suggestions among those with a verdict."""
         with self._up_to_date() as current:

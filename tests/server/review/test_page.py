@@ -27,6 +27,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
 from tagwright.server.follower import Follower
+from tagwright.server.review.listing import listed
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
@@ -426,6 +427,20 @@ def test_where_the_file_is_not_in_its_place_every_page_says_that_nothing_is_stor
     if displace == "replace":
         with closing(ReviewFile.open_existing(path)) as file:
             assert not [each for each in Decisions(file).current() if each.label]
+
+
+@pytest.mark.parametrize("name", ["ANN", "An\u200bn", "\uff21\uff4e\uff4e", " ann\u00a0"])
+def test_a_name_that_looks_the_same_is_the_same_reviewer(client: TestClient, review: Review, name: str) -> None:
+    enter(client, "Ann")
+    decide(client, 1, action="accept", label="o")
+    decide(client, 1, action="done")
+    enter(client, name)
+    assert "You have finished this document" in client.get("/review/documents/1").text
+    decide(client, 1, action="reject", label="o")
+    assert review.decisions.verdicts()["d1", "o"] == {"Ann": "reject"}
+    assert review.decisions.differences() == []
+    (row,) = listed(review.documents.entries(), review.decisions, name)
+    assert row.reviewers == ("Ann",)
 
 
 def guarded(review: Review, token: str) -> TestClient:

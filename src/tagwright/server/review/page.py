@@ -80,11 +80,15 @@ class ReviewPages:
         ]
 
     def _page_in_place(self, show: Page, role: Role | None = None) -> Callable[[Request], Awaitable[Response]]:
-        """Return a route's function, see `Entrance.page`, that shows nothing where a decision could not be stored."""
+        """Return a route's function, see `Entrance.page`, that shows nothing where a decision could not be stored.
+
+        The reviewer has the name of before, also after logging in with one that looks the same.
+        """
 
         async def answer(request: Request, session: Session) -> Response:
             await asyncio.to_thread(self.review.file.check_in_place)
-            return await show(request, session)
+            name = await asyncio.to_thread(self.review.decisions.name_of, session.reviewer)
+            return await show(request, session._replace(reviewer=name))
 
         return self._entrance.page(answer, role)
 
