@@ -57,7 +57,8 @@ class Sheet(NamedTuple):
     text: its text with the evidence marked, and the number of characters left out. rows: the candidates, then labels
     that the reviewer added. marked: rank of the suggestion whose evidence is marked first. note, done,
     can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the suggestions
-    are hidden until the reviewer has given labels. subjects: the labels that it came with.
+    are hidden until the reviewer has given labels. unjudged: whether they were hidden, and the reviewer, who gave no
+    labels, has judged none since. subjects: the labels that it came with.
     """
 
     number: int
@@ -70,6 +71,7 @@ class Sheet(NamedTuple):
     can_undo: bool
     others: tuple[str, ...]
     blind: bool
+    unjudged: bool
     subjects: list[RecordSubject]
 
 
@@ -152,6 +154,8 @@ class Review:
         events = self.decisions.current(document.id)
         own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
+        subjects = _subjects(document, model.tagger.vocabulary)
+        kept = {each.id for each in subjects if each.id}
         spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, _ in candidates}
         return Sheet(
             number=number,
@@ -164,7 +168,8 @@ class Review:
             can_undo=bool(own),
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
             blind=is_blind,
-            subjects=_subjects(document, model.tagger.vocabulary),
+            unjudged=bool(rows) and {event.action for event in own if event.label not in kept} == {"blind"},
+            subjects=subjects,
         )
 
     def search(self, query: str) -> list[Row]:
