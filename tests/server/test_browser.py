@@ -378,7 +378,7 @@ def test_a_blind_document_by_keyboard_takes_one_key_more(browser: Browser, revie
 def test_a_blind_document_without_own_labels_is_judged_by_keys_and_not_closed_by_the_next_one(
     browser: Browser, review: Review, address: str
 ) -> None:
-    """Row 1 looks selected when the suggestions appear: the keys are for it, and Enter twice by mistake loses nothing."""
+    """Row 1 looks selected when the suggestions appear: the keys are for it; a second Enter loses nothing."""
     review.blind_share = 1.0
     with visiting(browser, address, "Ann") as page:
         press = page.keyboard.press
