@@ -195,8 +195,8 @@ def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFil
 
 def test_csv_has_a_row_a_document_with_names_beside_ids_in_the_columns_that_were_read(path: Path) -> None:
     labels = path.parent / "labels.csv"
-    labels.write_text("id,name\nhttp://x.org/bee,Bees\ntax,Tax law\n", encoding="utf-8")
     call = ("--export", "--format", "csv")
+    labels.write_text("id,name\nhttp://x.org/bee,Bees\ntax,Tax law\nwasp,wasp\n", encoding="utf-8")
     header, *rows = csv.reader(io.StringIO(printed(path, *call, "--labels", str(labels))))
     assert header == ["id", "title", "text", "labels", "label_names", "reviewed"]
     assert [(row[0], *row[3:5]) for row in rows] == [("d1", "http://x.org/bee|wasp", "Bees|wasp"), ("d2", "", "")]

@@ -103,6 +103,13 @@ Settings = Annotated[
 ]
 Train = Annotated[list[str], typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ReplaceGone = Annotated[
+    bool,
+    typer.Option(
+        "--replace-gone",
+        help="For an accepted label that is gone from the vocabulary, write the one that replaces it, if one does.",
+    ),
+]
 ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label that has the id of the document.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[

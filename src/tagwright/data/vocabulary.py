@@ -53,7 +53,9 @@ from tagwright.types import Document, Label, Longs, Mask, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "xlsx", "names", "turtle", "rdfxml", "ntriples"]
 
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated", "languages", "replaces"]
+Field: TypeAlias = Literal[
+    "notation", "types", "schemes", "collections", "exact", "translated", "languages", "replaces"
+]
 "A field of a label that holds texts; with languages, pairs of a code and a name."
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]

@@ -63,14 +63,20 @@ class ReviewedDocuments:
 
     def find(self, document: Document) -> str | None:
         """Return the id under which a document is stored with this text; None if it is unknown or has only others."""
-        id_, key = document.id, self._key(document)
+        key, rows = self._key(document), self._versions(document.id)
+        return next((stored for number, stored, content in rows if self._key(self._read(number, content)) == key), None)
+
+    def ids_of(self, id_: str) -> list[str]:
+        """Return the ids under which the texts are stored that came with an id, the first one first."""
+        return [stored for _, stored, _ in self._versions(id_)]
+
+    def _versions(self, id_: str) -> list[tuple[int, str, str]]:
         # Ids with a digest lie between the bounds, as "g" follows the hexadecimal digits; so may longer ids of others.
-        rows = self._file.rows(
+        return self._file.rows(
             "SELECT number, id, content FROM documents WHERE id = ? OR id BETWEEN ? AND ? AND length(id) = ? "
             "ORDER BY number",
             (id_, f"{id_}-0", f"{id_}-g", len(id_) + 1 + _DIGITS),
         )
-        return next((stored for number, stored, content in rows if self._key(self._read(number, content)) == key), None)
 
     def __len__(self) -> int:
         ((count,),) = self._file.rows("SELECT count(*) FROM documents")
