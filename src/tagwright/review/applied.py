@@ -31,15 +31,17 @@ Gone: TypeAlias = Mapping[str, Mapping[str, Sequence[str]]]
 "Id of a document -> accepted label that the vocabulary lacks -> the labels that replace it, none if that is unknown."
 
 
-def gone_labels(decisions: Decisions, vocabulary: Vocabulary) -> Gone:
-    """Return the accepted labels that the vocabulary lacks, by document.
+def gone_labels(decisions: Decisions, vocabulary: Vocabulary, of: Sequence[str] | None = None) -> Gone:
+    """Return the accepted labels that the vocabulary lacks, by document. of: ids of documents; None: all.
 
     Who decides on a label that replaces one has settled what becomes of that.
     """
-    found = dict[str, dict[str, Sequence[str]]]()
-    for document, state in decisions.states().items():
-        if gone := {label: vocabulary.replacements.get(label, ()) for label in _lacking(state.labels, vocabulary)}:
+    found = dict[str, Mapping[str, Sequence[str]]]()
+    states = decisions.states()
+    for document, state in states.items() if of is None else ((id_, states[id_]) for id_ in of if id_ in states):
+        if lacking := _lacking(state.labels, vocabulary):
             decided = {event.label for event in decisions.current(document)}
+            gone = {label: vocabulary.replacements.get(label, ()) for label in lacking}
             if left := {label: new for label, new in gone.items() if decided.isdisjoint(new)}:
                 found[document] = left
     return found

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pymarc
 import pytest
@@ -751,3 +752,60 @@ def test_marc_records_come_back_with_the_accepted_subjects(client: TestClient, r
     assert "is of the format text, expected MARC records" in wrong.text
     assert "in.txt: is of the format" in wrong.text
     assert "/tmp" not in wrong.text
+
+
+@pytest.fixture
+def new_edition(review: Review) -> Review:
+    """Ann accepted Apis, Insects, Rain and Fish, and Ben rejected Fish: all are gone, and two have successors."""
+    labels = [Label("bee", ("Bees",), replaces=("apis",)), Label("wasp", ("Wasps",), replaces=("insect",)),
+              Label("beetle", ("Beetles",), replaces=("insect",)), Label("o", ("Orchards",))]  # fmt: skip
+    review.model.swap(review.model.tagger.with_labels(labels), datetime.now(UTC))
+    review.documents.add([Document("m1", "Honey bees")])
+    event: dict[str, Any] = {"document": "m1", "reviewer": "Ann", "action": "accept"}
+    review.decisions.add_all([Decision(label=label, **event) for label in ("apis", "insect", "rain", "o", "fish")])
+    review.decisions.add(Decision(document="m1", reviewer="Ben", action="reject", label="fish"))
+    return review
+
+
+def test_labels_that_a_new_edition_has_replaced_are_offered_on_their_document_and_listed_on_the_overview(
+    client: TestClient, new_edition: Review
+) -> None:
+    enter(client)
+    html = client.get("/review/documents/4").text
+    assert "Accepted, and gone from the vocabulary" in html
+    offered = re.findall(r'class="(?:yes|no)" name="action" value="\w+" data-said="[^"]*">([^<]*)<', html)
+    assert offered == [
+        "Reject apis", "Accept Bees", "Reject insect", "Accept Wasps", "Accept Beetles", "Reject rain"
+    ]  # fmt: skip
+    overview = unescape(re.sub(r"<(?!/?li)[^>]+>", "", client.get("/review/overview").text))
+    assert "Gone from the vocabulary" in overview
+    assert "Honey bees: apis replaced by Bees; insect replaced by Wasps, Beetles; rain" in overview
+    assert "fish" in client.get("/review/differences").text
+    assert decide(client, 4, action="accept", label="bee") == 303
+    assert decide(client, 4, action="accept", label="wasp") == 303
+    assert decide(client, 4, action="reject", label="rain") == 303
+    assert decide(client, 4, action="accept", label="unheard of") == 404
+    assert "Gone from the vocabulary" not in client.get("/review/overview").text
+    assert "gone from the vocabulary" not in client.get("/review/documents/4").text
+
+
+def test_records_are_written_without_a_gone_label_only_if_one_says_so(client: TestClient, new_edition: Review) -> None:
+    def sent(title: str, **more: str) -> Any:
+        records = utf8(marc_record([("001", "m1"), ("245", ("00", title))]))
+        form = {"csrf": csrf(client), "source": "zoo", **more}
+        return client.post("/review/enrich", data=form, files={"records": ("in.mrc", records)})
+
+    def subjects(answer: Any) -> list[str]:
+        (record,) = pymarc.MARCReader(answer.content)
+        return [field["a"] for field in record.get_fields("650")] if record else []
+
+    enter(client)
+    page = sent("aHoney bees").text
+    assert "Nothing was written yet." in page
+    assert "apis</code> replaced by bee" in page
+    assert subjects(sent("aHoney bees", anyway="yes")) == ["Orchards"]
+    assert "apis</code> replaced by bee" not in (page := sent("aHoney bees", replace_gone="yes").text).split("MARC")[1]
+    assert "Nothing was written yet." in page
+    assert subjects(sent("aHoney bees", replace_gone="yes", anyway="yes")) == ["Orchards", "Bees"]
+    assert "if they hold, say so by “The decisions hold where the text" in unescape(sent("aHoney, bees").text)
+    assert subjects(sent("aHoney, bees", changed_texts="yes", anyway="yes")) == ["Orchards"]

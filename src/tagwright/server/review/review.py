@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.documents.catalogue import LABEL_SOURCE, read_reference
 from tagwright.review import Order
+from tagwright.review.applied import Gone, gone_labels
 from tagwright.review.blind import drawn_blind
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
@@ -51,6 +52,13 @@ class RecordSubject(NamedTuple):
     source: str
 
 
+class GoneLabel(NamedTuple):
+    """An accepted label that is gone from the vocabulary. new: id and name of the labels that replace it."""
+
+    id: str
+    new: list[tuple[str, str]]
+
+
 class Sheet(NamedTuple):
     """A document as a reviewer sees it.
 
@@ -58,7 +66,8 @@ class Sheet(NamedTuple):
     that the reviewer added. marked: rank of the suggestion whose evidence is marked first. note, done,
     can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the suggestions
     are hidden until the reviewer has given labels. unjudged: whether they were hidden, and the reviewer, who gave no
-    labels, has judged none since. subjects: the labels that it came with.
+    labels, has judged none since. gone: labels that somebody accepted, see `gone_labels`. subjects: the labels that it
+    came with.
     """
 
     number: int
@@ -72,6 +81,7 @@ class Sheet(NamedTuple):
     others: tuple[str, ...]
     blind: bool
     unjudged: bool
+    gone: list[GoneLabel]
     subjects: list[RecordSubject]
 
 
@@ -169,8 +179,21 @@ class Review:
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
             blind=is_blind,
             unjudged=bool(rows) and {event.action for event in own if event.label not in kept} == {"blind"},
+            gone=[] if is_blind else self._named(gone_labels(self.decisions, model.tagger.vocabulary, [document.id])),
             subjects=subjects,
         )
+
+    def gone(self) -> list[tuple[Entry, list[GoneLabel]]]:
+        """Return the documents with accepted labels that are gone from the vocabulary, and these."""
+        every = gone_labels(self.decisions, self.model.tagger.vocabulary)
+        return [
+            (entry, self._named({entry.id: every[entry.id]})) for entry in self.documents.entries() if entry.id in every
+        ]
+
+    def _named(self, gone: Gone) -> list[GoneLabel]:
+        vocabulary, language = self.model.tagger.vocabulary, current().language
+        each = (item for labels in gone.values() for item in labels.items())
+        return [GoneLabel(old, [(id_, vocabulary[id_].name_in(language)) for id_ in new]) for old, new in each]
 
     def search(self, query: str) -> list[Row]:
         """Return up to ten labels that match a query, the best first, to add to a document, see `found_row`."""
@@ -187,12 +210,14 @@ class Review:
         finishes it, unless they have another verdict.
 
         Document, rank, confidence and model of the decision are replaced: by those that were shown to the reviewer, who
-        may have opened the page before the model changed. Raises KeyError for an unknown document or label,
-        StorageError if the decision cannot be written.
+        may have opened the page before the model changed. Raises KeyError for an unknown document or label, which may
+        be gone from the vocabulary if it was decided on before, StorageError if the decision cannot be written.
         """
-        if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
-            raise KeyError(decision.label)
-        document = self.documents[number]
+        document, known = self.documents[number], self.model.tagger.vocabulary.index
+        if decision.label is not None and decision.label not in known:
+            known = {event.label for event in self.decisions.current(document.id)}
+            if decision.label not in known:
+                raise KeyError(decision.label)
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
         accepted = [replace(decision, action="accept", label=label) for label in kept]
         self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])
