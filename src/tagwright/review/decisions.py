@@ -132,6 +132,11 @@ class Decisions:
         with self._up_to_date() as current:
             return dict(current.shown(document))
 
+    def events_shown(self) -> list[Decision]:
+        """Return the event that last showed a label of a document to a reviewer, for each of them."""
+        with self._up_to_date() as current:
+            return [event for document in current.shown_documents() for event in current.shown(document).values()]
+
     def judged(self) -> dict[str, set[str]]:
         """Return document -> labels to use as training examples, because they are known to be right or wrong.
 

@@ -70,6 +70,10 @@ class ReviewedDocuments:
         """Return the ids under which the texts are stored that came with an id, the first one first."""
         return [stored for _, stored, _ in self._versions(id_)]
 
+    def first_id(self, document: Document) -> str:
+        """Return the id that a document came with, also of one that has an id of its own for its text."""
+        return document.id.removesuffix(f"-{self._key(document)[:_DIGITS]}")
+
     def _versions(self, id_: str) -> list[tuple[int, str, str]]:
         # Ids with a digest lie between the bounds, as "g" follows the hexadecimal digits; so may longer ids of others.
         return self._file.rows(

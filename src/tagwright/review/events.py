@@ -165,6 +165,10 @@ class CurrentDecisions:
         """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
         return self._shown.get(document, {})
 
+    def shown_documents(self) -> Iterable[str]:
+        """Return the ids of the documents of which something was shown."""
+        return self._shown
+
     def blind(self, document: str) -> dict[str, list[str]]:
         """Return reviewer -> the labels that were given blind and still hold, for reviewers who did so.
 

@@ -27,7 +27,9 @@ from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
-ExportFormat: TypeAlias = Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv"] | AnnotationTool
+ExportFormat: TypeAlias = (
+    Literal["jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv"] | AnnotationTool
+)
 "The formats of text; `table` is a workbook's."
 
 
@@ -100,10 +102,11 @@ def export_lines(
     jsonl: labelled documents, as `train` reads them. blind: those reviewed blind, with the labels that were given
     before any suggestion was seen, to evaluate on. verdicts: each current verdict with reviewer, time, rank,
     confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
-    notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
-    id, title, text, labels, and whether it was reviewed blind, with an apostrophe, which our reader removes, before
-    cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
-    `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
+    notes. decisions: each current decision, also who finished, skipped or reviewed blind which document, and what was
+    shown to whom, for `merging.merge`. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them.
+    uris: document and label. csv: id, title, text, labels, and whether it was reviewed blind, with an apostrophe, which
+    our reader removes, before cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions,
+    see `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
     reviewed blind, the others have them; where their metadata can be read again, "reviewed" is "blind".
 
     labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
@@ -122,7 +125,7 @@ def export_lines(
     if output in ("jsonl", "blind"):
         documents = _to_measure_on(file) if output == "blind" else _to_train_on(file)
         return (_json(to_record(document)) for document in documents)
-    return {"verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
+    return {"verdicts": _verdicts, "decisions": _decisions, "tsv": _tsv, "uris": _uris}[output](file)
 
 
 def exported(file: ReviewFile, output: str, labels: Vocabulary | None = None) -> bytes:
@@ -198,6 +201,12 @@ def _verdicts(file: ReviewFile) -> Iterator[str]:
             yield _json({"verdict": event.action, **content, "blind": (event.document, event.label) in named})
         elif event.note:
             yield _json({field: getattr(event, field) for field in ("note", "document", "reviewer", "time")})
+
+
+def _decisions(file: ReviewFile) -> Iterator[str]:
+    decisions = Decisions(file)
+    for event in (*decisions.current(), *decisions.events_shown()):
+        yield _json({name: value for name, value in vars(event).items() if value not in (None, "")})
 
 
 def _tsv(file: ReviewFile) -> Iterator[str]:

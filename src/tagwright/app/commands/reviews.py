@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -20,6 +20,10 @@ from tagwright.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.review.file import ReviewFile
+
+Output: TypeAlias = Literal[
+    "jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla", "text"
+]
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +44,17 @@ def reviews(
     reading: Reading,
     chosen: Chosen,
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
+    added: Annotated[
+        bool,
+        typer.Option(
+            "--import",
+            help="Add the decisions of more files to the first one, which is made if missing: review files, exports of "
+            "--format decisions or verdicts, labelled documents with --reviewer. Where reviewers differ, both verdicts stay.",
+        ),
+    ] = False,
+    reviewer: Annotated[
+        str, typer.Option(metavar="NAME", help="--import: who decided on the labels of documents.")
+    ] = "",
     sample: Annotated[
         bool, typer.Option("--sample", help="Choose documents of DOCS without labels to label next; print their ids.")
     ] = False,
@@ -49,12 +64,26 @@ def reviews(
         typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
     ] = None,
     output: Annotated[
-        Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla", "text"]
+        Literal[
+            "jsonl",
+            "blind",
+            "verdicts",
+            "decisions",
+            "tsv",
+            "annif",
+            "uris",
+            "csv",
+            "xlsx",
+            "label_studio",
+            "argilla",
+            "text",
+        ]
         | None,
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train; tsv, annif: for Annif; all three without those "
-            "reviewed blind; blind: these, for evaluate; verdicts: JSON, one per line; uris: one line per label; csv: "
+            "reviewed blind; blind: these, for evaluate; verdicts: JSON, one per line; decisions: the same with all "
+            "that --import needs; uris: one line per label; csv: "
             "one row per document, with names beside the ids by --labels or --model, and other headers by --columns; "
             "xlsx: the same as an Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. "
             "Of --sample; text: ids; jsonl: with titles.",
@@ -68,15 +97,18 @@ def reviews(
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Show progress of a review and agreement of its reviewers; export or copy its decisions; choose what to review."""
+    """Show progress of a review and agreement of its reviewers; export, copy or add decisions; choose documents."""
     from tagwright.app.render import check_workbook_output
     from tagwright.review.file import ReviewFile
 
     if sample:
         _sample(files, reading, n, seed, as_json=output == "jsonl")
         return
+    if added:
+        _import([Path(each) for each in files], reviewer)
+        return
     if len(files) > 1:
-        raise ConfigError(f"reviews are in one file, got {len(files)}; --sample chooses documents of several")
+        raise ConfigError(f"reviews are in one file, got {len(files)}; --import adds others to one")
     file = Path(files[0])
     if output == "text" or (output and not export):
         raise ConfigError(
@@ -96,6 +128,25 @@ def reviews(
             _show(opened, _names(chosen), as_json=as_json)
     finally:
         opened.close()
+
+
+def _import(files: Sequence[Path], reviewer: str) -> None:
+    """Add the decisions of all files but the first to it; the exit code is 3 where the first says otherwise."""
+    from tagwright.readers.limits import skip
+    from tagwright.review.file import ReviewFile
+    from tagwright.review.merging import merge
+
+    if len(files) == 1:
+        raise ConfigError(f"import what? name files behind {files[0]}: reviews {files[0]} --import OTHER.sqlite")
+    target = ReviewFile(files[0])
+    try:
+        for path in files[1:]:
+            merged = merge(target, path, reviewer)
+            for line in merged.lines(path):
+                print(escaped(line))
+            skip(InputError(line, path) for line in merged.kept)
+    finally:
+        target.close()
 
 
 def _names(chosen: Chosen) -> Vocabulary | None:
