@@ -182,7 +182,7 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
 
 def read(docs: Sequence[str], reading: Reading) -> Corpus:
     """The documents, all of which are read and checked. Raises ConfigError, InputError."""
-    return Corpus.read(*docs, **_options_of(reading))
+    return Corpus.read(*docs, **options_of(reading))
 
 
 def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document]:
@@ -238,10 +238,11 @@ def read_with_synthetic(docs: Sequence[str], synthetic: Path | None, reading: Re
 
 def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file."""
-    return open_sources(*docs, **_options_of(reading))
+    return open_sources(*docs, **options_of(reading))
 
 
-def _options_of(given: Reading) -> dict[str, Any]:
+def options_of(given: Reading) -> dict[str, Any]:
+    """The options of `open_sources`."""
     return {
         "format": given.input_format or None, "columns": parse_columns(given.columns), "encoding": given.encoding,
     }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagwright.app.arguments import Cut, Named, Quiet, ReplaceGone
+from tagwright.app.arguments import Cut, Named, Quiet, Reading, ReplaceGone
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 def enrich(
     records: Annotated[Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.")],
+    reading: Reading,
     chosen: Named,
     cut: Cut,
     output: Annotated[Path, Written(like="records"), typer.Option("--output", help="The copy to write.")],
@@ -76,7 +77,7 @@ def enrich(
         raise ConfigError("--reviews writes accepted subjects only; --open adds the others of --run")
     options = SuggestOptions(**vars(cut))
     check(records, output)
-    corpus, places = read_records(records)
+    corpus, places = read_records(records, **inputs.options_of(reading))
     tagger = None if run or (reviews and not undecided) else inputs.tagger(chosen, corpus)
     if tagger:
         tagger.check(options)

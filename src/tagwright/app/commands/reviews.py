@@ -49,7 +49,8 @@ def reviews(
         typer.Option(
             "--import",
             help="Add the decisions of more files to the first one, which is made if missing: review files, exports of "
-            "--format decisions or verdicts, labelled documents with --reviewer. Where reviewers differ, both verdicts stay.",
+            "--format decisions or verdicts, or labelled documents with --reviewer. Where reviewers differ, both "
+            "verdicts stay.",
         ),
     ] = False,
     reviewer: Annotated[
@@ -64,21 +65,7 @@ def reviews(
         typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
     ] = None,
     output: Annotated[
-        Literal[
-            "jsonl",
-            "blind",
-            "verdicts",
-            "decisions",
-            "tsv",
-            "annif",
-            "uris",
-            "csv",
-            "xlsx",
-            "label_studio",
-            "argilla",
-            "text",
-        ]
-        | None,
+        Output | None,
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train; tsv, annif: for Annif; all three without those "
