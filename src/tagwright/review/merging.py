@@ -173,7 +173,7 @@ def _of_verdicts(path: Path) -> Source:
 
 def _decision(record: Mapping[str, Any], place: Place) -> Decision:
     names = ("document", "reviewer", "label", "note", "model", "time")
-    texts = {name: text_field(record, name, place) for name in names}
+    texts: dict[str, Any] = {name: text_field(record, name, place) for name in names}
     action: Any = "note" if texts["note"] else "".join(text_field(record, key, place) for key in ("verdict", "action"))
     if not texts["document"] or not texts["reviewer"] or action not in _EXPORTED:
         raise place.error("is no decision of a reviewer; export with `reviews FILE --export --format decisions`")
@@ -182,14 +182,14 @@ def _decision(record: Mapping[str, Any], place: Place) -> Decision:
         if isinstance(value, bool) or not isinstance(value, int | float | None):
             raise place.error(f"{name} is {shown(value)}, expected a number")
     try:
-        return Decision(action=action, **{**texts, "label": texts["label"] or None}, **numbers)
+        return Decision(action=action, **(texts | {"label": texts["label"] or None} | numbers))
     except ConfigError as error:
         raise place.error(str(error)) from None
 
 
 def _decided(document: Document, reviewer: str) -> Iterator[Decision]:
     """The decisions behind a document of an export: its labels, accepted, and that it is finished."""
-    of = {"document": document.id, "reviewer": reviewer}
+    of: dict[str, Any] = {"document": document.id, "reviewer": reviewer}
     yield from (Decision(action="accept", label=label, **of) for label in document.labels)
     if was_reviewed_blind(document):
         yield Decision(action="blind", **of)

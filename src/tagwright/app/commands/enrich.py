@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -90,7 +90,7 @@ def enrich(
         found = _of_file(run, corpus, vocabulary, options)
     elif tagger:
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
-    suggestions = {} if found is None else {"suggestions": of_run(found, names)}
+    suggestions: dict[str, Any] = {} if found is None else {"suggestions": of_run(found, names)}
     enriched, added, replaced = enriched_copy(
         records, output, names, source=source, agency=agency, reviews=reviews, read=(corpus, places),
         replace_gone=replace_gone, changed_texts=changed_texts, **suggestions,

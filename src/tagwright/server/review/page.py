@@ -231,7 +231,7 @@ class ReviewPages:
     def _enriched(self, records: Upload, source: str, agency: str, form: Form) -> tuple[bytes, LeftOut]:
         """Return the enriched copy, and what of the review is not in it."""
         left_out = list[LeftOut]()
-        chosen = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
+        chosen: dict[str, Any] = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
         with scratch_folder() as folder:
             ending = match[0] if (match := re.search(r"(?:\.\w{1,8}){0,2}$", records.name, re.ASCII)) else ""
             path, copy = folder / f"records{ending}", folder / "enriched"

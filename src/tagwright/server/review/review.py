@@ -213,11 +213,10 @@ class Review:
         may have opened the page before the model changed. Raises KeyError for an unknown document or label, which may
         be gone from the vocabulary if it was decided on before, StorageError if the decision cannot be written.
         """
-        document, known = self.documents[number], self.model.tagger.vocabulary.index
-        if decision.label is not None and decision.label not in known:
-            known = {event.label for event in self.decisions.current(document.id)}
-            if decision.label not in known:
-                raise KeyError(decision.label)
+        document, label = self.documents[number], decision.label
+        is_known = label is None or label in self.model.tagger.vocabulary.index
+        if not is_known and all(event.label != label for event in self.decisions.current(document.id)):
+            raise KeyError(label)
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
         accepted = [replace(decision, action="accept", label=label) for label in kept]
         self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])
