@@ -129,8 +129,8 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
         rows, changed = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
     if changed:
         _log.warning(
-            "decisions on %s are left out (%s): their texts are others than those that were reviewed, which `tagwright "
-            "reviews %s --export` has: %s",
+            "decisions on %s are left out (%s): their texts are others than those that were reviewed, which an export "
+            "of %s has: %s",
             many(len(changed), "document"), many(sum(changed.values()), "label"), file, ", ".join(map(shown, changed)),
         )  # fmt: skip
     right, judged = [set(positions.tolist()) for positions, _ in gold], [set[int]() for _ in documents]
@@ -150,9 +150,9 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
     decided_here = [label for document, label in verdicts if document in rows]
     if lacking := _lacking(decided_here, labels):
         _log.warning(
-            "%d of %d decisions are left out: the vocabulary lacks the labels (first: %s); `tagwright reviews %s "
-            "--labels VOCABULARY` lists accepted ones, and what replaces them",
-            len(lacking), len(decided_here), shown(lacking[0]), file,
+            "%d of %d decisions are left out: the vocabulary lacks the labels (first: %s); `tagwright reviews` lists "
+            "accepted ones with this vocabulary, and what replaces them", len(lacking), len(decided_here),
+            shown(lacking[0]),
         )  # fmt: skip
     if not has_any and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)

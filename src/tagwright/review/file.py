@@ -80,7 +80,7 @@ class ReviewFile:
     def open_existing(cls, path: Path) -> Self:
         """Open a file to read its decisions, also on a read-only or full disk. Raises InputError if it has none."""
         if not path.is_file():
-            raise InputError("no such file; give a file of `tagwright serve --reviews`", path)
+            raise InputError("no such file; expected a file of reviews", path)
         return cls(path, read_only=True)
 
     def close(self) -> None:

@@ -176,7 +176,7 @@ def _decision(record: Mapping[str, Any], place: Place) -> Decision:
     texts: dict[str, Any] = {name: text_field(record, name, place) for name in names}
     action: Any = "note" if texts["note"] else "".join(text_field(record, key, place) for key in ("verdict", "action"))
     if not texts["document"] or not texts["reviewer"] or action not in _EXPORTED:
-        raise place.error("is no decision of a reviewer; export with `reviews FILE --export --format decisions`")
+        raise place.error(f"is no decision of a reviewer; expected an export of {option('format', 'decisions')}")
     numbers = {name: record.get(name) for name in ("rank", "confidence", "drawn_from")}
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int | float | None):
