@@ -96,6 +96,17 @@ def test_what_was_reviewed_blind_is_exported_with_the_labels_that_nobody_suggest
     assert {each["label"]: each["blind"] for each in verdicts} == {"bee": True, "orchard": False, "tax": False}
 
 
+def test_a_text_under_two_ids_is_one_document_to_measure_on(half_blind: ReviewFile) -> None:
+    ReviewedDocuments(half_blind).add([Document("copy", "bees  FLY"), Document("other", "Owls")])
+    for document, expected in (("copy", 1), ("other", 2)):
+        event: dict[str, Any] = {"document": document, "reviewer": "Ann"}
+        Decisions(half_blind).add_all([
+            Decision(action="accept", label="bee", **event), Decision(action="blind", **event),
+            Decision(action="done", **event),
+        ])  # fmt: skip
+        assert Decisions(half_blind).statistics().blind == expected
+
+
 def test_formats_to_train_on_leave_out_what_was_reviewed_blind_and_say_so(half_blind: ReviewFile) -> None:
     half_blind.close()
     for wanted in ("jsonl", "tsv", "annif"):

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
-from tagwright.data.corpus import text_key
+from tagwright.data.corpus import folded_key, text_key
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, checked, to_document, to_record
 from tagwright.readers.lines import Place
@@ -96,6 +96,11 @@ class ReviewedDocuments:
     def entries(self) -> list[Entry]:
         """Return the entries of all documents in order."""
         return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
+
+    def count_texts(self, ids: Iterable[str]) -> int:
+        """Return the number of different texts of documents, as `text_groups` compares them."""
+        numbers = {entry.id: entry.number for entry in self.entries()}
+        return len({folded_key(self[numbers[id_]]) if id_ in numbers else id_ for id_ in ids})
 
     def _key(self, document: Document) -> str:
         """Return a digest of the text as it will be read from the file: cleaned, and whatever its white space."""
