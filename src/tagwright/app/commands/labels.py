@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Encoding, Json, Quiet
+from tagwright.app.arguments import Chosen, Json, Quiet, Reading
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 
 def labels(
     chosen: Chosen,
+    _reading: Reading,
     output_format: Annotated[
         Literal["jsonl", "csv", "tsv", "skos"],
         typer.Option("--format", help="How to print; skos is Turtle, with what SKOS can say."),
@@ -34,7 +35,6 @@ def labels(
     output: Annotated[
         Path | None, Written(own=r"\{"), typer.Option(help="--describe: the file to write, JSON lines.")
     ] = None,
-    _encoding: Encoding = "",
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
