@@ -1,7 +1,7 @@
 """Write subjects into copies of catalogue records: those that reviewers accepted, and suggestions."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -10,15 +10,14 @@ from typing import Any
 from tagwright.catalogues.copies import check, read_records, write_bytes, write_copy
 from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, suggested_by
 from tagwright.catalogues.tables import FORMATS, enriched_table
-from tagwright.core.checked import shown
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import option
+from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import read_reference
-from tagwright.readers.limits import within_limits
+from tagwright.readers.limits import skip, within_limits
 from tagwright.readers.sources import recognised
-from tagwright.review.export import Outcome, outcomes
+from tagwright.review.applied import LeftOut, Outcome, outcomes
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +37,9 @@ def enrich(
     read: Records | None = None,
     reading: Mapping[str, Any] = {},
     suggestions: OfRow = lambda _: None,
+    replace_gone: bool = False,
+    changed_texts: bool = False,
+    account: Callable[[LeftOut], object] | None = None,
 ) -> tuple[int, int, int]:
     """Copy records with their subjects: MARC (650) with where these come from (883), or a table with its other columns.
 
@@ -46,7 +48,8 @@ def enrich(
     and the library; without a source the ids tell it. names_in: the code of the language of the names, if one was asked
     for. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
     reviews, those on which nothing is decided. read: the records, if they are read already. reading: format, columns
-    and encoding, as the user names them. Raises InputError and ConfigError.
+    and encoding, as the user names them. replace_gone, changed_texts: see `outcomes`. account: is told what of the
+    reviews cannot be written, before anything is; None: the log tells it. Raises InputError and ConfigError.
     """
     file_format = check(records, output, reading)
     corpus, places = read or read_records(records, **reading)
@@ -58,8 +61,8 @@ def enrich(
     provenance = None if file_format in FORMATS else Provenance(source=source, agency=agency, date=date)
     of_row = suggestions
     if reviews:
-        decided = outcomes(corpus, reviews)
-        _say_unknown(decided, names)
+        decided, left_out = outcomes(corpus, reviews, names, replace_gone=replace_gone, changed_texts=changed_texts)
+        (account or partial(_say, names))(left_out)
         of_row = partial(_reviewed, corpus, decided, names, suggestions, names_in or names.language_of_names)
     if provenance is None:
         rows = {place: row for row, place in enumerate(places)}
@@ -93,14 +96,14 @@ def _reviewed(
     accepted = [
         NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date, names_in=names_in)
         for label, (suggested, date) in outcome.accepted.items()
-        if label in names.index and not (label in outcome.unpressed and names.index[label] in had)
+        if not (label in outcome.unpressed and names.index[label] in had)
     ]
     return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
 
 
-def _say_unknown(decided: Mapping[int, Outcome], names: Vocabulary) -> None:
-    """Log how many accepted labels the vocabulary lacks."""
-    labels = [label for outcome in decided.values() for label in outcome.accepted]
-    if unknown := [label for label in labels if label not in names.index]:
-        problem = "%d of %d accepted labels are left out: the vocabulary lacks them (first: %s)"
-        _log.warning(problem, len(unknown), len(labels), shown(unknown[0]))
+def _say(names: Vocabulary, left_out: LeftOut) -> None:
+    """Log what cannot be written, a line for each record; the command ends with the exit code 3 then."""
+    lines = left_out.lines(names)
+    for line in lines:
+        _log.warning("%s", line)
+    skip(InputError(line) for line in lines)

@@ -27,16 +27,16 @@ from tagwright.types import Document
 _log = logging.getLogger(__name__)
 
 
-def read_records(path: Path, **options: Any) -> tuple[Corpus, Sequence[int]]:
+def read_records(path: Path, **reading: Any) -> tuple[Corpus, Sequence[int]]:
     """The records of a file as documents, and the place of each, by which the copy finds its suggestions.
 
-    options: of `open_sources`, such as columns. A line says of each that cannot be read that it is copied. Raises
-    InputError if none can be read.
+    reading: how, see `open_sources`. A line says of each that cannot be read that it is copied. Raises InputError if
+    none can be read.
     """
     places, unread = array("q"), list[InputError]()
 
     def documents() -> Iterator[Document]:
-        for _, located in open_sources(path, **options):
+        for _, located in open_sources(path, **reading):
             for place, document in located:
                 places.append(place)
                 yield document

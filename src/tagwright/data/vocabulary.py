@@ -55,13 +55,15 @@ from tagwright.types import Document, Label, Longs, Mask, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "xlsx", "names", "turtle", "rdfxml", "ntriples"]
 
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated", "languages"]
+Field: TypeAlias = Literal[
+    "notation", "types", "schemes", "collections", "exact", "translated", "languages", "replaces"
+]
 "A field of a label that holds texts; with languages, pairs of a code and a name."
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 5
+PARSER = 6
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -260,6 +262,15 @@ class Vocabulary(Sequence[Label]):
         ('en', 'sv')
         """
         return tuple(sorted({code for _, code, _ in self._tagged()}))
+
+    @cached_property
+    def replacements(self) -> Mapping[str, tuple[str, ...]]:
+        """Id of a concept that is out of use -> ids of the labels that replace it, as far as the file says so."""
+        found = dict[str, tuple[str, ...]]()
+        for position, replaced in self.texts("replaces"):
+            for old in replaced:
+                found[old] = (*found.get(old, ()), self.ids[position])
+        return found
 
     @cached_property
     def frequent_languages(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tagwright.app.arguments import Cut, Named, Quiet, Reading
+from tagwright.app.arguments import Cut, Named, Quiet, Reading, ReplaceGone
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
@@ -25,7 +25,7 @@ def enrich(
     reading: Reading,
     chosen: Named,
     cut: Cut,
-    output: Annotated[Path, Written(), typer.Option("--output", help="The copy to write.")],
+    output: Annotated[Path, Written(like="records"), typer.Option("--output", help="The copy to write.")],
     source: Annotated[
         str,
         typer.Option(
@@ -44,6 +44,13 @@ def enrich(
             "they are.",
         ),
     ] = None,
+    replace_gone: ReplaceGone = False,
+    changed_texts: Annotated[
+        bool,
+        typer.Option(
+            "--changed-texts", help="--reviews: decisions hold also where the text of a record has changed since."
+        ),
+    ] = False,
     undecided: Annotated[
         bool, typer.Option("--open", help="--reviews: suggestions without a verdict too, of --run or the tagger.")
     ] = False,
@@ -64,6 +71,10 @@ def enrich(
 
     if undecided and not reviews:
         raise ConfigError("--open says what becomes of the suggestions beside --reviews; without it, all are written")
+    if (replace_gone or changed_texts) and not reviews:
+        raise ConfigError(
+            "--replace-gone and --changed-texts say what becomes of decisions; name their file, --reviews"
+        )
     if reviews and run and not undecided:
         raise ConfigError("--reviews writes accepted subjects only; --open adds the others of --run")
     options = SuggestOptions(**vars(cut))
@@ -85,7 +96,7 @@ def enrich(
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
     suggestions = {} if found is None else {"suggestions": of_run(found, names, asked)}
     given: dict[str, Any] = {"names_in": asked, "reviews": reviews, "read": (corpus, places), **suggestions}
-    given["reading"] = read_as
+    given |= {"reading": read_as, "replace_gone": replace_gone, "changed_texts": changed_texts}
     enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **given)
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")

@@ -32,7 +32,9 @@ def labels(
         str,
         typer.Option(metavar="NAME", help="Let this model at the server $TAGWRIGHT_LLM describe labels without text."),
     ] = "",
-    output: Annotated[Path | None, Written(), typer.Option(help="--describe: the file to write, JSON lines.")] = None,
+    output: Annotated[
+        Path | None, Written(own=r"\{"), typer.Option(help="--describe: the file to write, JSON lines.")
+    ] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:

@@ -6,6 +6,7 @@ Every form has a token of its session. Templates escape all texts.
 import asyncio
 import re
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -18,14 +19,15 @@ from tagwright.core.atomic import scratch_folder
 from tagwright.core.versions import Versions
 from tagwright.errors import ConfigError, InputError, TagwrightError, option
 from tagwright.models import Models
+from tagwright.review.applied import LeftOut
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
 from tagwright.review.export import DOWNLOADS, exported
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
-from tagwright.server.access import OPEN, Access, Session, check_origin
+from tagwright.server.access import OPEN, Access, Role, Session, check_origin
 from tagwright.server.current_request import current
-from tagwright.server.entrance import Entrance, Sessions
+from tagwright.server.entrance import Entrance, Page, Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
 from tagwright.server.pages import render, show
@@ -60,7 +62,7 @@ class ReviewPages:
 
     def routes(self) -> list[Route]:
         """Return the routes of all pages, with that of the entrance."""
-        number, page = "/review/documents/{number}", self._entrance.page
+        number, page = "/review/documents/{number}", self._page_in_place
         return [
             self._entrance.route(),
             *(Route(f"/review{end}", page(self.next), methods=["GET"]) for end in ("", "/")),
@@ -76,6 +78,19 @@ class ReviewPages:
             Route(number, page(self.document), methods=["GET"]),
             Route(number, page(self.decide), methods=["POST"]),
         ]
+
+    def _page_in_place(self, show: Page, role: Role | None = None) -> Callable[[Request], Awaitable[Response]]:
+        """Return a route's function, see `Entrance.page`, that shows nothing where a decision could not be stored.
+
+        The reviewer has the name of before, also after logging in with one that looks the same.
+        """
+
+        async def answer(request: Request, session: Session) -> Response:
+            await asyncio.to_thread(self.review.file.check_in_place)
+            name = await asyncio.to_thread(self.review.decisions.name_of, session.reviewer)
+            return await show(request, session._replace(reviewer=name))
+
+        return self._entrance.page(answer, role)
 
     async def next(self, _request: Request, session: Session) -> Response:
         """Redirect to the next document to review."""
@@ -119,15 +134,17 @@ class ReviewPages:
         return RedirectResponse(back, 303)
 
     async def overview(
-        self, request: Request, session: Session, message: str = "", problem: str = "", of_records: str = ""
-    ) -> Response:
+        self, request: Request, session: Session, message: str = "", problem: str = "", of_records: str = "",
+        unwritten: LeftOut | None = None,
+    ) -> Response:  # fmt: skip
         """Show the documents, of the state and with the text that the address asks for, statistics, and forms.
 
         ?q= and ?state= choose documents, see `listed`, ?sort= orders them, see `ordered`, ?from= is the number of the
         first one shown. The forms add documents and train the tagger. of_records: what is wrong with a file of records
-        or its codes.
+        or its codes. unwritten: what of the review could not be written into it.
         """
         review, query, asked = self.review, _query(request), request.query_params
+        gone = await asyncio.to_thread(review.gone)
         entries = await asyncio.to_thread(review.documents.entries)
         found = await asyncio.to_thread(listed, entries, review.decisions, query)
         state, order, first = asked.get("state", ""), asked.get("sort", ""), _digits(asked.get("from", "")) or 1
@@ -138,7 +155,8 @@ class ReviewPages:
             counts=Counter(row.state for row in found),
             **await asyncio.to_thread(self._trained),
             statistics=statistics, depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
-            here="/review/overview", message=message, problem=problem, of_records=of_records,
+            here="/review/overview", message=message, problem=problem, of_records=of_records, gone=gone,
+            unwritten=unwritten,
         )  # fmt: skip
 
     async def differences(self, request: Request, session: Session) -> Response:
@@ -191,30 +209,41 @@ class ReviewPages:
             return await self.overview(request, session, of_records=problem)
         try:
             async with request.app.state.uploads.taken():
-                content = await asyncio.to_thread(self._enriched, records, *codes)
+                content, left_out = await asyncio.to_thread(self._enriched, records, *codes, form)
         except StorageError:
             raise
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
-            for name, field in (("source", _("Code of the vocabulary")), ("agency", _("Code of the library"))):
+            for name, field in (
+                ("source", _("Code of the vocabulary")),
+                ("agency", _("Code of the library")),
+            ):
                 problem = problem.replace(option(name), field)
+            hold = f"“{_('The decisions hold where the text of a record has changed since')}”"
+            problem = problem.replace(option("changed_texts", python="changed_texts=True"), hold)
             return await self.overview(request, session, of_records=problem)
+        if (left_out.gone or left_out.changed) and not text_of(form, "anyway"):
+            return await self.overview(request, session, of_records=_("Nothing was written yet."), unwritten=left_out)
         is_xml = content.lstrip()[:1] == b"<" and not ending
         kind = "application/octet-stream" if ending else "application/xml" if is_xml else "application/marc"
         name = f"enriched{ending or ('.xml' if is_xml else '.mrc')}"
         return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
-    def _enriched(self, records: Upload, source: str, agency: str) -> bytes:
+    def _enriched(self, records: Upload, source: str, agency: str, form: Form) -> tuple[bytes, LeftOut]:
+        """Return the enriched copy, and what of the review is not in it."""
+        left_out = list[LeftOut]()
+        chosen: dict[str, Any] = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
         with scratch_folder() as folder:
             ending = match[0] if (match := re.search(r"(?:\.\w{1,8}){0,2}$", records.name, re.ASCII)) else ""
             path, copy = folder / f"records{ending}", folder / "enriched"
             path.write_bytes(records.content)
             names = self.review.model.tagger.vocabulary
             try:
-                enrich(path, copy, names, source=source, agency=agency, reviews=self.review.file.path)
+                enrich(path, copy, names, source=source, agency=agency, reviews=self.review.file.path,
+                       account=left_out.append, **chosen)  # fmt: skip
             except InputError as error:
                 raise InputError(error.problem, clean(records.name), error.line) from None
-            return copy.read_bytes()
+            return copy.read_bytes(), left_out[0]
 
     async def training(self, _request: Request, session: Session) -> Response:
         """Show how far the training is, as a part of the overview that a script asks for."""
@@ -266,7 +295,7 @@ class ReviewPages:
         return await asyncio.to_thread(self.review.search, query) if query else []
 
     def _differences(self) -> list[dict[str, Any]]:
-        """Return what the page shows of each difference, as far as document and label are still known."""
+        """Return what the page shows of each difference on a known document; labels that are gone by their ids."""
         entries = {entry.id: entry for entry in self.review.documents.entries()}
         vocabulary = self.review.model.tagger.vocabulary
         return [
@@ -274,12 +303,12 @@ class ReviewPages:
                 "number": entries[document].number,
                 "title": entries[document].title or document,
                 "id": label,
-                "label": vocabulary[vocabulary.index[label]].name_in(current().language),
+                "label": vocabulary[label].name_in(current().language) if label in vocabulary.index else label,
                 "accepted_by": accepted_by,
                 "rejected_by": rejected_by,
             }
             for document, label, accepted_by, rejected_by in self.review.decisions.differences()
-            if document in entries and label in vocabulary.index
+            if document in entries
         ]
 
     def _header(self) -> dict[str, Any]:
