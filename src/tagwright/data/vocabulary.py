@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from hashlib import blake2b
 from itertools import chain
@@ -23,14 +23,15 @@ from tagwright.core.checked import nearest, shown
 from tagwright.core.display import FIRST, few, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
+from tagwright.core.progress import silence, unlogged
 from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.data.text_languages import TextLanguages
-from tagwright.errors import ConfigError, InputError, option
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
-from tagwright.readers.documents.columns import SAMPLE, Columns, split_labels
+from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, split_labels
 from tagwright.readers.headers import LIKE_LABELS, among
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
@@ -301,6 +302,10 @@ class Vocabulary(Sequence[Label]):
         position = self._names.get(_folded(value))
         return self._referred(value) if position is None else position
 
+    def has(self, value: str) -> bool:
+        """Whether the value is a label, as `resolve` finds it."""
+        return self.resolve(value) is not None
+
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
@@ -326,10 +331,8 @@ class Vocabulary(Sequence[Label]):
             yield document
         like = (field for field, values in held.items() if among(field, LIKE_LABELS) or self.has_all(values))
         if not labelled and (name := next(like, "")):
-            remedy = option("columns", f"labels={name}", python=f"Corpus.of(documents, labels={shown(name)})")
-            _log.warning(
-                "none of %s has a label; the metadata %s looks like labels: %s", many(count, "document"), name, remedy
-            )
+            problem = "none of %s has a label; the metadata %s looks like labels: %s"
+            _log.warning(problem, many(count, "document"), name, remedy(labels=name))
 
     def has_all(self, cells: Iterable[str]) -> bool:
         """Whether the cells of a column hold ids and names of two labels or more, and nothing else.
@@ -522,6 +525,17 @@ class Vocabulary(Sequence[Label]):
         """A hint for an error message."""
         near = nearest(label_id, self.ids)
         return f"; did you mean {shown(near)}?" if near else ""
+
+
+def label_test(vocabulary: Callable[[], Vocabulary]) -> Callable[[str], bool]:
+    """Whether a text is a label of a vocabulary, which is read when the first text is to be tested, in silence."""
+
+    @cache
+    def known() -> Vocabulary:
+        with silence(), unlogged("tagwright"):
+            return vocabulary()
+
+    return lambda text: known().has(text)
 
 
 def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:

@@ -217,7 +217,7 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
         return None
     file = ReviewFile(options.reviews)
     review = Review(model, file, options.random_share, options.order, options.blind_share)
-    sources = open_sources(*options.documents) if options.documents else ()
+    sources = open_sources(*options.documents, is_label=model.tagger.vocabulary.has) if options.documents else ()
     added = review.documents.add(document for _, documents in sources for _, document in documents)
     if added.changed:
         _log.warning(

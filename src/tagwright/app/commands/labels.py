@@ -144,7 +144,7 @@ def _written_by_model(
         count = sum("described_by" in each for each in records)
         print(f"{count:,} of {len(records):,} labels are described now: {output}")
         return
-    corpus, (fewer_than, each) = inputs.read(docs, reading), counts
+    corpus, (fewer_than, each) = inputs.read(docs, reading, chosen), counts
     vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     documents = list(synthetic_documents(vocabulary, corpus, options, language, fewer_than=fewer_than, each=each))
     write_jsonl(documents, output)

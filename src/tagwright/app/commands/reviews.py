@@ -127,7 +127,7 @@ def _sample(
     from tagwright.app import inputs
     from tagwright.review import sampling
 
-    unlabelled = [document for document in inputs.read(docs, reading) if not document.labels]
+    unlabelled = [document for document in inputs.read(docs, reading, chosen) if not document.labels]
     tagger = inputs.tagger(chosen) if by == "uncertainty" else None
     for place in sampling.sample(unlabelled, n, by, tagger=tagger, seed=seed, **vars(rules)):
         document = unlabelled[place]

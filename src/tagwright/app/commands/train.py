@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Docs, Json, LabelFile, Language, Model, Offline, Quiet, Reading, Unknown, Verbose
+from tagwright.app.arguments import (
+    Chosen,
+    Docs,
+    Json,
+    LabelFile,
+    Language,
+    Model,
+    Offline,
+    Quiet,
+    Reading,
+    Unknown,
+    Verbose,
+)
 from tagwright.core.display import escaped
 from tagwright.errors import ConfigError
 
@@ -111,10 +123,11 @@ def train(
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
     if not docs and method_name(method) != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
+    chosen = Chosen(job.labels, job.language, job.model)
     Job(
         method=method,
         config=configuration(method, values_of(config, values), job.language, paper=paper),
-        documents=(lambda: inputs.read_with_synthetic(docs, synthetic, reading)) if docs else (),
+        documents=(lambda: inputs.read_with_synthetic(docs, synthetic, reading, chosen)) if docs else (),
         files=[*docs, *filter(None, (config, synthetic))],
         **vars(job),
     ).run()

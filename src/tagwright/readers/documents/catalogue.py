@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 
 from tagwright.core.display import many
 from tagwright.core.progress import note
-from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.documents.columns import Columns
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.columns import Columns, remedy
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import readable
@@ -152,8 +152,8 @@ def to_documents(
 
 def _chosen(columns: Columns | None) -> str:
     if other := {*(columns or {})} - {"labels"}:
-        remedy = option("columns", "labels=lcsh", python='labels="lcsh"')
-        raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {remedy}")
+        source = remedy(labels="lcsh")
+        raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")
     return source_code((columns or {}).get("labels", ""))
 
 
@@ -183,8 +183,7 @@ def _report(sources: Counter[str], chosen: str, path: Path) -> None:
         _log.warning("%s: %s of other vocabularies than %s, which are metadata", path, many(other, "subject"), chosen)
     if len(sources) > 1 and not chosen and known:
         first = known[0].partition(" ")[0]
-        remedy = option("columns", f"labels={first}", python=f'labels="{first}"')
-        note(f"{path}: labels are subjects of {', '.join(known)}; to take those of one: {remedy}")
+        note(f"{path}: labels are subjects of {', '.join(known)}; to take those of one: {remedy(labels=first)}")
 
 
 def write_reference(ids: Iterable[str], name: str) -> str:

@@ -1,7 +1,7 @@
 """Read text and Markdown files, and the labels in Annif's `.tsv` or `.key` file beside a document."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tagwright.core.checked import shown
@@ -28,10 +28,50 @@ def read_text(path: Path) -> Iterator[Located]:
     Raises InputError with path and line.
     """
     text = clean(open_text(path).replace("\r", "\n"))
-    if len(re.findall(r"^__label__\S+ ", text, re.MULTILINE)) > 1:
-        as_json = '{"title": "...", "labels": ["..."]} in a .jsonl file'
-        raise InputError(f"is a training file of fastText, expected a text; write its lines as {as_json}", path)
+    refuse_training_file(text, path)
     yield 0, parse_markdown(text) if path.suffix.lower() in MARKDOWN else parse_text(text)
+
+
+_TRAINING_LINES: Mapping[str, str] = {
+    "fastText": r"__label__\S",
+    "numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words": (
+        r"(?:[-+]?\d+(?:\.\d+)?(?:,[-+]?\d+)*(?=\s))?(?:\s*(?:qid|\d+):[-+\d.eE]+){2,}\s*(?:#.*)?$"
+        r"|[-+]?\d+(?:\.\d+)?(?:,[-+]?\d+)*\s+\d+:[-+\d.eE]+\s*(?:#.*)?$"
+    ),
+    "PECOS, with numbers of labels before each text": r"\d+(?:,(?:\d{1,2}|\d{4,}))+\t\S|\d+\t\S",
+}
+"Other tools -> what the lines of their files begin with."
+
+_TRAINING_NAMES = r"[XYZ]\.(?:trn|tst|val)\.txt|(?:train|test|trn|tst|valid|val)[-_](?:raw[-_])?(?:texts|labels)\.txt"
+"Names of files of XR-Transformer, PECOS and AttentionXML that hold a document, or its labels, in each line."
+
+
+def training_file(text: str, name: str = "") -> str:
+    r"""What a file of another tool is of, "" for a text.
+
+    Most of the first lines tell it, after one that may hold the numbers of documents, features and labels; or the name.
+
+    >>> training_file("2 3 3\n0,1 0:1.0 1:0.5\n2 2:1.0"), training_file("At 10:30 bees fly.")
+    ('numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words', '')
+    """
+    lines = [line.strip() for line in text[:100_000].split("\n")[:50] if line.strip()]
+    if re.fullmatch(_TRAINING_NAMES, name) and len(lines) > 1:
+        return "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
+    if len(lines) > 1 and re.fullmatch(r"\d+[ \t]+\d+(?:[ \t]+\d+)?", lines[0]):
+        lines = lines[1:]
+    for kind, begin in _TRAINING_LINES.items():
+        matching = [line for line in lines if re.match(begin, line)]
+        is_sure = not kind.startswith("PECOS") or any("," in line.partition("\t")[0] for line in matching)
+        if matching and is_sure and 5 * len(matching) >= 4 * len(lines):
+            return kind
+    return ""
+
+
+def refuse_training_file(text: str, path: Path) -> None:
+    """Raise InputError for a file that other tools learn from, which is no text: see `training_file`."""
+    if kind := training_file(text, path.name):
+        as_json = '{"title": "...", "labels": ["..."]} in a .jsonl file'
+        raise InputError(f"is a training file of {kind}, expected a text; write its lines as {as_json}", path)
 
 
 def parse_text(text: str) -> Document:
