@@ -60,7 +60,7 @@ Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 5
+PARSER = 6
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -309,16 +309,16 @@ class Vocabulary(Sequence[Label]):
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        unknown: what to do about labels that the vocabulary lacks, and names that several labels share; a warning gives
-        the number of each and the first few.
-        Raises InputError naming document and label for "error".
+        A label that the vocabulary lacks is several where separators stand between labels that it has, as in "Bees;
+        Honey". unknown: what to do about others that it lacks, and names that several labels share; a warning gives the
+        number of each, the first few, and the first document. Raises InputError naming document and label for "error".
         """
-        missing = Counter[str]()
+        missing, first = Counter[str](), dict[str, str]()
         read = documents if unknown == "ignore" else self.with_hint(documents)
-        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
+        rows = (set(self._gold(document, None if unknown == "error" else missing, first)) for document in read)
         run = Run.from_rows(rows)
         if missing and unknown == "warn":
-            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing))
+            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing), first)
         return run
 
     def with_hint(self, documents: Iterable[Document]) -> Iterator[Document]:
@@ -507,19 +507,36 @@ class Vocabulary(Sequence[Label]):
     def _preferred_names(self) -> Iterator[tuple[str, int]]:
         return ((_folded(label.name), position) for position, label in enumerate(self))
 
-    def _gold(self, document: Document, missing: Counter[str] | None) -> Iterator[int]:
-        """The known labels of a document; unknown ones are counted in `missing`, or else an error."""
+    def _gold(self, document: Document, missing: Counter[str] | None, first: dict[str, str]) -> Iterator[int]:
+        """The known labels of a document; unknown ones are counted in `missing`, or else an error.
+
+        first: gets the document in which an unknown label is met first.
+        """
         for label in document.labels:
             position = self.resolve(label)
             if position is not None:
                 yield position
+            elif several := self._several(label):
+                yield from several
             elif missing is not None:
                 missing[label] += 1
+                first.setdefault(label, document.id)
             else:
                 problem = f"document {shown(document.id)} has the label {shown(label)}, which is "
                 if ids := self.ambiguous([label]).get(label):
                     raise InputError(f"{problem}ambiguous, the name of {', '.join(ids)}; give an id")
                 raise InputError(f"{problem}not in the vocabulary{self._nearest(label)}")
+
+    def _several(self, text: str) -> list[int]:
+        """The labels in a text that are all in the vocabulary, between separators; none where one is not.
+
+        doccano writes `#` between them.
+        """
+        for mark in (mark for mark in ";|\n#," if mark in text):
+            found = [self.resolve(part) for part in text.split(mark) if part.strip()]
+            if found and None not in found:
+                return [position for position in found if position is not None]
+        return []
 
     def _nearest(self, label_id: str) -> str:
         """A hint for an error message."""
@@ -545,15 +562,20 @@ def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     return next(twice, (0, 0))
 
 
-def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}) -> None:
-    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name."""
+def say_left_out(
+    missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}, first: Mapping[str, str] = {}
+) -> None:
+    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name.
+
+    first: label -> the document in which it is met first.
+    """
     unknown = [label for label in missing if label not in ambiguous]
     shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
     for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
         if count := sum(missing[label] for label in labels):
-            _log.warning(
-                "%s of %s gold labels are %s and are left out: %s", f"{count:,}", f"{of:,}", problem, few(names)
-            )
+            place = f" (first: document {shown(first[labels[0]])})" if labels[0] in first else ""
+            left_out = f"{problem} and are left out: {few(names)}{place}"
+            _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
 
 def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:

@@ -12,6 +12,30 @@ from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.types import Document
 
+_USED = frozenset(
+    [
+        "title",
+        "alternative",
+        "creator",
+        "contributor",
+        "subject",
+        "description",
+        "abstract",
+        "tableOfContents",
+        "date",
+        "issued",
+        "created",
+        "publisher",
+        "isPartOf",
+        "language",
+        "type",
+        "identifier",
+        "datestamp",
+        "setSpec",
+    ]
+)
+"Elements that are read, and those of the head of a harvested record."
+
 
 def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Read the records of a file. Their places are the lines on which they begin.
@@ -61,7 +85,7 @@ def _to_record(element: Element) -> Record | None:
             type=values("type"),
         ),
     )
-    return Record(document, subjects)
+    return Record(document, subjects, texts.keys() - _USED)
 
 
 def _subject(text: str, kind: str) -> Subject:
