@@ -240,7 +240,7 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     given, refused = dict(fields), list[str]()
     if guess and not (_FOREIGN & set(there) or any(map(_is_annif, sample))):
         guessed, refused = _guesses(sample, there, fields, place)
-        fields |= guessed
+        fields |= guessed | {column: f"column {column}" for column in refused if column == "subjects"}  # not Annif's
         if not {*fields.values(), *there} & _TEXTS and (column := running_text(sample, there, fields)):
             fields[column] = "text"
     named = {fields.get(column, column): column for column in there}
@@ -353,17 +353,17 @@ def _check_subject(
 ) -> None:
     """Refuse to guess whether "subject", without a title beside it, is the title of a message or the labels.
 
-    The labels are several in a cell, or repeated, or most of them are of the vocabulary at hand.
+    The labels are several in a cell, or repeated, or half of them or more are of the vocabulary at hand.
     """
     of_messages = ("body", "message", "body html", "from", "sender", "to", "recipient", "recipients")
     message = next((column for column in there if among(column, of_messages)), "")
     values, cells = _known(sample, subject), [row[subject] for row in sample if row.get(subject)]
     distinct = {str(cell) for cell in cells}
     if values:
-        are_labels = values[1] > 1 and 2 * values[0] > values[1]
+        are_labels = values[1] > 1 and 2 * values[0] >= values[1]
     else:
         several = any(len(_values(cell)) > 1 or isinstance(cell, list) for cell in cells)
-        are_labels = several or 2 * len(distinct) <= len(cells)
+        are_labels = several or 4 <= 2 * len(distinct) <= len(cells)
     if message or (subject in labels and not are_labels):
         remedies = " or ".join(remedy(**{name: subject}) for name in ("title", "labels"))
         beside = f"is beside {shown(message)}" if message else "is without a title beside it"

@@ -12,27 +12,9 @@ from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.types import Document
 
-_USED = frozenset(
-    [
-        "title",
-        "alternative",
-        "creator",
-        "contributor",
-        "subject",
-        "description",
-        "abstract",
-        "tableOfContents",
-        "date",
-        "issued",
-        "created",
-        "publisher",
-        "isPartOf",
-        "language",
-        "type",
-        "identifier",
-        "datestamp",
-        "setSpec",
-    ]
+_READ = (
+    "title alternative creator contributor subject description abstract tableOfContents date issued created publisher "
+    "isPartOf language type identifier datestamp setSpec"
 )
 "Elements that are read, and those of the head of a harvested record."
 
@@ -85,7 +67,7 @@ def _to_record(element: Element) -> Record | None:
             type=values("type"),
         ),
     )
-    return Record(document, subjects, texts.keys() - _USED)
+    return Record(document, subjects, texts.keys() - {*_READ.split()})
 
 
 def _subject(text: str, kind: str) -> Subject:
