@@ -23,11 +23,11 @@ def say(text: str, *, warn: bool) -> None:
         _log.warning("%s", text)
 
 
-def say_unused(path: Path | str, fields: Counter[str]) -> None:
-    """Say which fields of the records of a file are not used, with their numbers."""
+def say_unused(path: Path | str, fields: Counter[str], *, kept: bool = False) -> None:
+    """Say which fields of the records of a file are not used, with their numbers. kept: they are metadata."""
     if fields:
         listed = few([f"{field} ({count:,})" for field, count in fields.most_common()], 10)
-        say(f"{path}: not used: {listed}", warn=False)
+        say(f"{path}: not used: {listed}{' (kept as metadata)' if kept else ''}", warn=False)
 
 
 def by_suffix(suffixes: Iterable[str], named: Iterable[str] = ()) -> str:

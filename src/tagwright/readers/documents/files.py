@@ -181,7 +181,7 @@ def open_sources(
     check_encoding(encoding, " of documents")
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
-    left, damaged, ids = list[Path](), list[InputError](), UniqueIds()
+    left, damaged, collected, ids = list[Path](), list[InputError](), list[InputError](), UniqueIds()
     found = [file for source in sources for file in _files(str(source), format, left)]
     files = _unique_names(_without_labels(found))
     _check_use(files, columns, encoding)
@@ -193,14 +193,15 @@ def open_sources(
             documents = _read(file, columns, encoding)
             # a single file is not opened to see whether it may be skipped; one of an unknown format may be
             may_skip = not file.alone and (current_limits().collect or _may_be_damaged(_known_format(file)))
-            yield str(file.path), _skip_unreadable(documents, damaged) if may_skip else documents
+            yield str(file.path), _skip_unreadable(documents, damaged, collected) if may_skip else documents
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
                 yield from _spooled(pipe, str(file.path), file, columns, encoding)
     ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
-    _say_files(len(files), len(damaged), left)
+    if damaged or left or len(files) > len(sources):  # of files that were named one by one nothing is to be said
+        _say_files(len(files), len(damaged) + len(collected), left)
     skip(damaged)
 
 
@@ -262,10 +263,10 @@ def _files(source: str, format: str | None, left: list[Path]) -> list[_File]:  #
 
 
 def _say_files(given: int, damaged: int, left: Sequence[Path]) -> None:
-    """Say how many files were read, and which could not be or are left out; nothing of a single one that was read."""
+    """Say how many files were read, and which could not be or are left out."""
     if damaged and not left:
         say(f"{damaged:,} of {given:,} files could not be read", warn=True)
-    elif given + len(left) > 1:
+    else:
         named = {_suffix(path) for path in left if _by_suffix(path)}
         parts = [f"{given - damaged:,} read", *([f"{damaged:,} could not be read"] if damaged else [])]
         parts += [f"{len(left):,} left out: {by_suffix(map(_suffix, left), named)}"] if left else []
@@ -462,11 +463,15 @@ def _read_registered(name: str, path: Path) -> Iterator[Located]:
         raise InputError(f"cannot be read by the package {package} ({class_and_message(error)})", path) from error
 
 
-def _skip_unreadable(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
+def _skip_unreadable(
+    documents: Iterator[Located], damaged: list[InputError], collected: list[InputError]
+) -> Iterator[Located]:
     try:
         yield from documents
     except InputError as error:
-        if not is_collected(error):
+        if is_collected(error):
+            collected.append(error)
+        else:
             _log.warning("%s", error)
             damaged.append(error)
 

@@ -83,7 +83,7 @@ def to_documents(
             if says_unused and not shape.unread:
                 unused.update(map(clean, record.keys() - shape.parts - shape.needless - {*nested}))
             yield line, document
-    say_unused(path, unused)
+    say_unused(path, unused, kept=True)
     if unread:
         fields = few([f"{field} ({count:,})" for field, count in unread.most_common()], 10)
         _log.warning("%s: not read: %s", path, fields)
