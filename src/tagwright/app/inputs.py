@@ -15,7 +15,7 @@ from tagwright import renamed
 from tagwright.app.arguments import Chosen, Named, Reading
 from tagwright.core.checked import build, shown
 from tagwright.core.display import many
-from tagwright.core.progress import hint, note
+from tagwright.core.progress import hint, note, silence, unlogged
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
 from tagwright.data.corpus import Corpus, is_synthetic, repeated_id
@@ -188,7 +188,12 @@ def read(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Corpus:
 
 def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
     """Whether a text is a label of the tagger or the file that is chosen; None for none."""
-    return label_test(lambda: vocabulary(chosen)) if chosen.labels or chosen.model else None
+
+    def known() -> Vocabulary:
+        with silence(), unlogged("tagwright"):  # the command reads it again, and then says what is to be said
+            return vocabulary(chosen)
+
+    return label_test(known) if chosen.labels or chosen.model else None
 
 
 def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[Document]:

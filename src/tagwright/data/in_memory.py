@@ -205,9 +205,8 @@ def _items(values: Any, what: str, expected: str) -> Iterable[Any]:
 def _of_table(table: Any) -> Iterator[tuple[int, Record]]:
     """The rows of a table, from 1, with the names of class labels. Raises InputError for one that cannot be read."""
     if hasattr(table, "features"):
-        names = {column: _class_names(feature) for column, feature in (table.features or {}).items()}
-        known = {column: listed for column, listed in names.items() if listed}
-        return with_class_names(enumerate(table, 1), known, "table")
+        schema = getattr(table.features, "arrow_schema", None)
+        return with_class_names(enumerate(table, 1), class_names(schema and schema.metadata), "table")
     if not isinstance(table, Table):
         kind = f"{type(table).__module__}.{type(table).__name__}"
         raise InputError(f"a table of {kind} cannot be read (pandas can from 2.2 on); give a list of records")
@@ -217,10 +216,3 @@ def _of_table(table: Any) -> Iterator[tuple[int, Record]]:
     batches = pa.RecordBatchReader.from_stream(table)
     rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="lossy"))
     return with_class_names(enumerate(rows, 1), class_names(batches.schema.metadata), "table")
-
-
-def _class_names(feature: Any) -> list[str] | None:
-    """The names of a ClassLabel, or of a list of them."""
-    inner = feature[0] if isinstance(feature, list) and feature else getattr(feature, "feature", feature)
-    names: list[str] | None = getattr(inner, "names", None)
-    return names

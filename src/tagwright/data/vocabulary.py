@@ -23,7 +23,6 @@ from tagwright.core.checked import nearest, shown
 from tagwright.core.display import FIRST, few, html_table, many
 from tagwright.core.extras import require
 from tagwright.core.garbage import uncollected
-from tagwright.core.progress import silence, unlogged
 from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
@@ -545,13 +544,8 @@ class Vocabulary(Sequence[Label]):
 
 
 def label_test(vocabulary: Callable[[], Vocabulary]) -> Callable[[str], bool]:
-    """Whether a text is a label of a vocabulary, which is read when the first text is to be tested, in silence."""
-
-    @cache
-    def known() -> Vocabulary:
-        with silence(), unlogged("tagwright"):
-            return vocabulary()
-
+    """Whether a text is a label of a vocabulary, which is read when the first text is to be tested."""
+    known = cache(vocabulary)
     return lambda text: known().has(text)
 
 

@@ -6,19 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import (
-    Chosen,
-    Docs,
-    Json,
-    LabelFile,
-    Language,
-    Model,
-    Offline,
-    Quiet,
-    Reading,
-    Unknown,
-    Verbose,
-)
+from tagwright.app.arguments import Docs, Json, LabelFile, Language, Model, Offline, Quiet, Reading, Unknown, Verbose
 from tagwright.core.display import escaped
 from tagwright.errors import ConfigError
 
@@ -110,6 +98,7 @@ def train(
     from tagwright.api.job import Job
     from tagwright.api.options import ZERO_SHOT, check_given, configuration, method_name, named, settings_of_paper
     from tagwright.app import inputs, render
+    from tagwright.app.arguments import Chosen
     from tagwright.app.options import options_of, values_of
 
     kind = named(method)

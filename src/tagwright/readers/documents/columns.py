@@ -249,7 +249,6 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     guesses = {column: name for column, name in fields.items() if column not in given}
     if guess:
         _check_text(sample, there, fields, place, table)
-    unused = [column for column in there if table and column not in {*fields, *_KNOWN, *_FOREIGN, *refused}]
     said = _said(guesses, markup, refused)
     there_unused = [column for column in there if table and column not in {*fields, *_KNOWN, *_FOREIGN, *refused}]
     unused = f"not used: {few(there_unused, 20)} (kept as metadata)" if there_unused else ""
