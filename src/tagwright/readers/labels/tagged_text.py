@@ -1,7 +1,7 @@
 """Read a thesaurus as tagged text: ISO 25964 and Z39.19 say what the tags mean; TemaTres, MultiTes and ERIC write it.
 
-A term stands above its tags: `UF` other names, `BT` and `NT` what is broader and narrower, `RT` related, `SN` a note on
-its scope; or `USE` the term that is preferred to it.
+A term stands above its tags: `UF` other names, `BT` and `NT` what is broader and narrower, `RT` related, `SN` what
+it is about; or `USE` the term that is preferred to it.
 """
 
 import logging
