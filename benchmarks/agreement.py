@@ -42,7 +42,7 @@ SIZES = (50, 100)
 THRESHOLDS = (1.0, 1.25, 1.5, 2.0, 3.0)
 
 ROLLED = {"epmc headings": "epmc", "mdn page types": "mdn"}
-NAMES = (*corpora.WITH_KIRJA, *ROLLED)
+NAMES = (*corpora.ALL, *ROLLED)
 STAGES = ("exact_match", "tfidf", "dense", SECOND)
 
 
@@ -84,7 +84,7 @@ def measure(name: str, most: int, part: str) -> dict[str, Any]:
     }
     runs: dict[str, Run] = {}
     for encoders, dense in (("one", STAGES[2:3]), ("two", STAGES[2:])):
-        few = pools if encoders == "two" else [pool.dropping((SECOND,)) for pool in pools]
+        few = pools if encoders == "two" else [_of_one_encoder(pool) for pool in pools]
         judged = Agreements.of(alone["exact_match"], alone["tfidf"], {each: alone[each] for each in dense})
         sums = {"usual": _without(combiner, dense)}
         sums |= {f"fitted {start}": _fitted(sums["usual"], judged, start) for start in THRESHOLDS}
@@ -166,6 +166,12 @@ def page_types(documents: Sequence[Document]) -> tuple[Vocabulary, list[Document
     names = ((each, each.replace("-", " ").replace("api", "API")) for each in types)
     typed = [replace(each, labels=tuple(each.metadata.get("venue", ()))) for each in documents]
     return Vocabulary(Label(id_, (name,)) for id_, name in names), typed
+
+
+def _of_one_encoder(pool: CandidatePool) -> CandidatePool:
+    """The pool without the second encoder, and without the candidates that only it found."""
+    rest = pool.without(SECOND)
+    return CandidatePool.of(pool.documents, rest.found, rest.stages, pool.readings)
 
 
 def _without(combiner: WeightedSum, dense: Sequence[str]) -> WeightedSum:

@@ -35,7 +35,7 @@ NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}}
 
 
 def main(arguments: list[str]) -> None:
-    parser = corpora.parser("auto_draws", __doc__, corpora.WITH_KIRJA, work=True)
+    parser = corpora.parser("auto_draws", __doc__, corpora.ALL, work=True)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=("50", "300"), help="labelled documents")
     parser.add_argument("--draws", type=int, nargs="+", default=[0, 1], help="seeds of the draws")
     parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")

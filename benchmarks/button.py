@@ -36,7 +36,7 @@ SIZES, DRAWS, UNSEEN = (20, 100), 8, 1000
 
 
 def main(arguments: list[str]) -> None:
-    parser = corpora.parser("button", __doc__, corpora.WITH_KIRJA)
+    parser = corpora.parser("button", __doc__, corpora.ALL)
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     content = figures.read(options.output)

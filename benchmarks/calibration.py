@@ -69,7 +69,7 @@ FEW_LABELS = 2, 3, 5, 10, 20, 40, 80
 
 FEW_STAGES = ("exact_match", "tfidf", "dense"), ("exact_match", "tfidf")
 
-ALL = corpora.WITH_KIRJA
+ALL = corpora.ALL
 "The corpora of the fit; that the encoder does not know the language of kirja is a case of its own."
 
 LABELLED, FITS, SCORED, KNOWN = (50, 300), 3, 800, 1500

@@ -24,7 +24,7 @@ from tagwright.types import Document, Longs, Run
 
 FOLDER = Path(figures.OWN or Path(__file__).resolve().parents[2] / "shared" / "data")
 NAMES = ("mdn", "tib", "epmc", "arxiv")
-WITH_KIRJA = (*NAMES, "kirja")
+ALL = (*NAMES, "kirja", "pubmedqa")
 FROM_DEV = ("epmc",)
 "Corpora whose train documents have no labels: labelled ones are drawn from dev, and the rest of it is scored."
 

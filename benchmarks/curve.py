@@ -56,7 +56,7 @@ class Task:
 
 
 def main(arguments: list[str]) -> None:
-    parser = corpora.parser("curve", __doc__, corpora.WITH_KIRJA)
+    parser = corpora.parser("curve", __doc__, corpora.ALL)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="labelled documents")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")

@@ -152,7 +152,7 @@ WITHOUT_LABELS = ("zero_shot",)
 
 
 def main(arguments: list[str]) -> None:
-    parser = corpora.parser("curve_methods", __doc__, corpora.WITH_KIRJA)
+    parser = corpora.parser("curve_methods", __doc__, corpora.ALL)
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES, help="labelled documents")
     parser.add_argument("--methods", nargs="+", choices=[*METHODS], default=[*METHODS])
     parser.add_argument("--draws", type=int, default=1)

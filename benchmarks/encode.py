@@ -54,7 +54,7 @@ ENCODERS = ("none", "static", "minilm", "multilingual", "minilm+multilingual")
 
 
 def main(arguments: list[str]) -> None:
-    parser = corpora.parser("encode", __doc__, corpora.WITH_KIRJA)
+    parser = corpora.parser("encode", __doc__, corpora.ALL)
     parser.add_argument("job", choices=("speed", "here", "quality", "encoders", *ENCODERS), nargs="?", default="speed")
     parser.add_argument(
         "--documents", type=int, help="of each corpus: 16 for speed, 200 for encoders, 1000 for quality"

@@ -75,12 +75,12 @@ def probability(test: Mapping[str, Any]) -> str:
 
 
 def conditions(found: Mapping[str, Any], name: str) -> str:
-    """The facts that a result states of itself; the day on which its file was committed, if none is among them."""
+    """The facts that a result states of itself; the days on which its file was written, if none is among them."""
     parts = [f"{key}: {_plain(value)}" for key, value in found.items() if isinstance(value, (str, int, float))]
     kept = [part for part in parts if not part.startswith(("job:", "part:", "path:"))]
-    day = figures.read(figures.RESULTS / "recorded.json").get("committed", {}).get(name)
+    made = ", ".join(each["day"] for each in figures.read(figures.RESULTS / f"{name}.json").get("made", ()))
     is_dated = re.search(r"\d{4}-\d\d-\d\d", " ".join(kept))
-    return "; ".join([*kept, f"committed {day}"] if day and not is_dated else kept) + "."
+    return "; ".join(kept if is_dated or not made else [*kept, f"measured {made}"]) + "."
 
 
 def _plain(value: float | str) -> str:

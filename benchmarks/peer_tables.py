@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks import figures
-from benchmarks.corpora import WITH_KIRJA
+from benchmarks.corpora import ALL
 from benchmarks.curve import MEASURES
 from benchmarks.markdown import conditions, percent, result, table
 from benchmarks.peers import PEERS
@@ -52,7 +52,7 @@ def quality(corpus: str) -> Iterator[str]:
 
 def needed() -> Iterator[str]:
     """At how many labelled documents each peer reaches what ours has with 0, 50 and 300."""
-    found = {corpus: rows_of(corpus) for corpus in WITH_KIRJA if corpus in result("peers")["quality"]}
+    found = {corpus: rows_of(corpus) for corpus in ALL if corpus in result("peers")["quality"]}
     names = dict.fromkeys(name for rows in found.values() for name, _ in _sorted(rows) if name not in OURS)
     body = [[f"**`auto` with {', '.join(GOALS)}**", *(_shown(goals(rows)) for rows in found.values())]]
     body += [[name, *(_needed(rows, name) for rows in found.values())] for name in names]

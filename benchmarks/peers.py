@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
-    parser = corpora.parser("peers", __doc__, corpora.WITH_KIRJA)
+    parser = corpora.parser("peers", __doc__, corpora.ALL)
     parser.add_argument("--install", nargs="*", choices=[*peer_environments.ENVIRONMENTS], help="make environments")
     parser.add_argument(
         "--sizes", nargs="+", type=_size, default=(0, 50, 300, None), help='labelled documents, or "all"'

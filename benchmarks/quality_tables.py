@@ -8,7 +8,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks import figures
-from benchmarks.corpora import WITH_KIRJA as CORPORA
+from benchmarks.corpora import ALL as CORPORA
 from benchmarks.curve_plot import number, points
 from benchmarks.markdown import LEVEL, change, conditions, interval, percent, probability, result, slashed, table
 
@@ -232,23 +232,6 @@ def supervised(heading: str) -> Iterator[str]:
     yield from ("", conditions(found, "supervised"))
 
 
-def descriptions() -> Iterator[str]:
-    """Labels without descriptions, and with keywords that an SVM learnt from guesses."""
-    found = result("descriptions")
-    corpora = _corpora(found, ("tib", "epmc"))
-    columns = {
-        f"{corpus}{how}": (corpus, more)
-        for corpus in corpora
-        for how, more in (("", ""), (", with keywords", ", described"))
-    }
-    rows = {
-        said(row): [found[corpus][row + more] for corpus, more in columns.values()]
-        for row in ("tfidf", "dense", "zeroshot")
-    }
-    yield from side_by_side(("P@1", "P@5", "nDCG@5", "R@100"), [*columns], rows)
-    yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in corpora))
-
-
 def label_free() -> Iterator[str]:
     """ECE@5 of the confidences without labels, each corpus left out of the fit."""
     found = result("calibration")["label-free"]
@@ -280,26 +263,6 @@ def method_confidence() -> Iterator[str]:
 
     body = ([method, *(said(each.get(method, {})) for each in by_corpus.values())] for method in by_corpus["kirja"])
     yield from table(["ECE@5", *by_corpus], body)
-
-
-def parents() -> Iterator[str]:
-    """Labels alone and with parents in place of unsure ones, by their least confidence."""
-    yield from table(
-        ("least confidence", "documents answered", "suggestions", "hP@5", "hF@5", "hF@5, 50% answered"),
-        [
-            [
-                least if mode == "ranked" else "the same, parents",
-                percent(row[f"{mode} answered"]),
-                f"{row[f'{mode} suggestions']:.1f}",
-                percent(row[f"{mode} hP"]),
-                percent(row[f"{mode} hF"]),
-                percent(row[f"{mode} hF, 50%"]),
-            ]
-            for least, row in result("parents")["means"].items()
-            if least != "surest"
-            for mode in ("ranked", "parents")
-        ],
-    )
 
 
 def few_labels() -> Iterator[str]:
@@ -351,7 +314,7 @@ def button() -> Iterator[str]:
     """What the review page says after 100 decisions, beside the gain on unseen documents; in points of nDCG@5."""
     rows = [(*name.split(), row) for name, row in result("button")["rows"].items() if "difference" in row]
     body = []
-    for corpus in CORPORA:
+    for corpus in (corpus for corpus in CORPORA if any(name == corpus for name, *_ in rows)):
         mine = [row for name, _, _, row in rows if name == corpus]
         blind = [row["blind"] for row in mine]
         shown, gain = (
@@ -373,14 +336,14 @@ def auto_means() -> Iterator[str]:
         rows = [row for row in draws.values() if "before" in row]
         if rows and not cell.endswith(" 0"):
             before, now = (mean(row[state]["nDCG@5"] for row in rows) for state in ("before", "now"))
-            differ = [row["now"]["nDCG@5"] - row["before"]["nDCG@5"] for row in rows if row["p"] < LEVEL]
+            differ = [row["now"]["nDCG@5"] - row["before"]["nDCG@5"] for row in rows if row.get("p", 1.0) < LEVEL]
             above, below = sum(gain > 0 for gain in differ), sum(gain < 0 for gain in differ)
             error = percent(mean(row["now"]["ECE@5"] for row in rows))
             test = found.get("means", {}).get(cell, {})
             tested = probability({"p": test["adjusted"]}) if "adjusted" in test else ""
             plain = test.get("against zero_shot", {})
             gain = f"{100 * plain['difference']:+.1f} ({probability({'p': plain['adjusted']})})" if plain else ""
-            counts = f"{above} / {below} of {len(rows)}"
+            counts = f"{above} / {below} of {len(rows)}" if any("p" in row for row in rows) else ""
             body.append([cell, percent(before), percent(now), tested, counts, gain, error])
     head = ["nDCG@5, %", "before", "now", "of the means", "draws above / below", "less zero_shot", "ECE@5"]
     yield from table(head, body)
@@ -473,7 +436,7 @@ def _headings(name: str) -> list[str]:
     return [heading for heading, found in content.items() if isinstance(found, dict) and _rows(found)]
 
 
-ROW_BY_ROW = ("unsupervised", "metadata", "fulltext", "supervised", "descriptions")
+ROW_BY_ROW = ("unsupervised", "metadata", "fulltext", "supervised")
 "Results of which each part is a table of its own."
 
 
@@ -500,11 +463,9 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "agreement estimates": agreement_estimates,
     "unsupervised": unsupervised,
     "metadata": metadata,
-    "descriptions": descriptions,
     "label-free": label_free,
     "combiner confidence": combiner_confidence,
     "method confidence": method_confidence,
-    "parents": parents,
     "few labels": few_labels,
     "single methods": single_methods,
     "auto draws": auto_draws,

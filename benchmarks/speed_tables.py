@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from benchmarks import figures
-from benchmarks.corpora import NAMES, WITH_KIRJA
+from benchmarks.corpora import ALL, NAMES
 from benchmarks.encode import FAST, ONE_THREAD, WAYS
 from benchmarks.markdown import conditions, percent, probability, result, table
 from benchmarks.scale_tables import batches
@@ -258,7 +258,7 @@ def precision() -> Iterator[str]:
     body = (
         [corpus, f"{found[corpus]['documents']:,}", f"{found[corpus]['labels']:,}"]
         + [cell for way in WAYS for cell in _lower(found[corpus][way])]
-        for corpus in WITH_KIRJA
+        for corpus in ALL
         if corpus in found
     )
     ways = [f"{way}{key}" for way in ("", "encoder alone, ") for key in ("float32", *FAST)]

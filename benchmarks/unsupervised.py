@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from benchmarks import corpora, rows
+from benchmarks import contrastive, corpora, rows
 
 from tagwright.data.gold import sample_labels, sample_pairs
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.papers import contrastive, maclr, rts
-from tagwright.papers.pairs import simcse_pairs
+from tagwright.papers import maclr, rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches, zero_shot
@@ -125,7 +124,7 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
     "RTS, no groups": (partial(learnt, module=rts, groups=False), (RTS,)),
     "TF-IDF": (lambda task: Tagger(task.labels, {"tfidf": tfidf(task, rows.DEPTH + 1)}), ()),
     "XR-Linear on TF-IDF's labels": (xr_linear, ("TF-IDF",)),
-    "SimCSE": (partial(learnt, module=contrastive, pairs_of=simcse_pairs), ("plain static",)),
+    "SimCSE": (partial(learnt, module=contrastive, pairs_of=contrastive.simcse_pairs), ("plain static",)),
     ICT: (partial(learnt, module=contrastive), ("plain static", "SimCSE")),
     "MACLR 2: clusters": (partial(table_4, parts=STAGE_1[:1]), (ICT,)),
     "MACLR 3: labels": (partial(table_4, parts=STAGE_1[1:]), (ICT,)),

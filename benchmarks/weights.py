@@ -34,7 +34,7 @@ CONFIGURATIONS = {
 
 
 def main(arguments: list[str]) -> None:
-    parser = corpora.parser("weights", __doc__, corpora.WITH_KIRJA)
+    parser = corpora.parser("weights", __doc__, corpora.ALL)
     parser.add_argument("--documents", type=int, help="only so many of each corpus, drawn with seed 0")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))

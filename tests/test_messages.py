@@ -20,7 +20,7 @@ COMMANDS = {"app", "server", "batch", "monitoring"}
 
 WRITTEN_OUT = {
     "errors.py", "evaluation/advice.py", "evaluation/description.py", "models/record.py", "encoders/model_folder.py",
-    "readers/documents/columns.py", "readers/lines.py", "renamed.py",
+    "readers/documents/columns.py", "readers/lines.py",
 }  # fmt: skip
 "They write whole commands, name both ways, or parse an option itself."
 

@@ -23,7 +23,8 @@ import tagwright
 yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CONFIGURATION: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT: dict[str, Any] = CONFIGURATION["project"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -86,6 +87,22 @@ def test_workflows_cover_the_pythons_that_are_promised() -> None:
     promised = {each.rpartition(" ")[2] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)}
     jobs = content(".github/workflows/tests.yml")["jobs"]
     assert promised == {python for name in ("whole", "wheel") for python in jobs[name]["strategy"]["matrix"]["python"]}
+
+
+def test_types_do_not_depend_on_what_the_makefile_does_not_install() -> None:
+    made = set(re.findall(r"--group (\w+)", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    groups: dict[str, list[str]] = CONFIGURATION["dependency-groups"]
+    more = {re.split(r"[<>=]", each)[0] for name in groups.keys() - made for each in groups[name]}
+    overrides = CONFIGURATION["tool"]["mypy"]["overrides"]
+    skipped = {module for each in overrides if each.get("follow_imports") == "skip" for module in each["module"]}
+    assert {f"{name.replace('-', '_')}.*" for name in more} <= skipped
+
+
+def test_the_check_of_a_change_begins_with_the_commands_of_the_readme() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    commands = re.findall(r"^make \w+", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    runs = [line for line in lines if re.match(r"(bare )?make |.*(apt-get|pip) install", line)]
+    assert runs[: len(commands)] == [f"bare {command}" for command in commands]
 
 
 def built(kind: str, tree: Path, folder: Path) -> Path:

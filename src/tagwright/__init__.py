@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
     from tagwright.models import Models
-    from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
+    from tagwright.papers import depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
@@ -40,7 +40,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "read_run", "write_run", "read_qrels", "write_qrels", "write_jsonl",
     "Stage", "Retriever", "EvidenceSpan",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
-    "auto", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
+    "auto", "rts", "maclr", "micol", "futex", "svm", "depl", "sklearn",
 ]
 # fmt: on
 
@@ -65,7 +65,7 @@ _PLACES = {
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong
 
     def __getattr__(name: str) -> Any:
-        if name in ("rts", "maclr", "micol", "futex", "contrastive", "svm", "depl"):
+        if name in ("rts", "maclr", "micol", "futex", "svm", "depl"):
             found: Any = import_module(f"tagwright.papers.{name}")
         elif name in ("auto", "sklearn"):
             return import_module(f"tagwright.{name}")

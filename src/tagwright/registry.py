@@ -100,7 +100,7 @@ _LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of ot
 
 METHODS: Mapping[str, Method] = {
     "zero_shot": Method("tagwright.tagger.zero_shot", "nothing", names=("Config", "train", "paper")),
-    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "synthetic", "model"})),
+    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "model"})),
     "rts": Method("tagwright.papers.rts", "texts", _FUSED, _TORCH),
     "maclr": Method("tagwright.papers.maclr", "texts", _FUSED, _TORCH),
     "micol": Method("tagwright.papers.micol", "texts", needs=_TORCH),
@@ -109,8 +109,8 @@ METHODS: Mapping[str, Method] = {
         *("tagwright.papers.maclr", "labels", _FUSED | {"model", "share_of_labels", "share_of_pairs"}, _TORCH),
         names=("FewShot", "fit_few_shot", "few_shot_paper"),
     ),
-    "svm": Method("tagwright.papers.svm", "labels", _FUSED | {"guesses"}),
-    "depl": Method("tagwright.papers.depl", "labels", _FUSED | {"guesses", "keywords"}, _LIBRARY),
+    "svm": Method("tagwright.papers.svm", "labels", _FUSED),
+    "depl": Method("tagwright.papers.depl", "labels", _FUSED | {"keywords"}, _LIBRARY),
 }
 "Our methods by name."
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tagwright import auto
-from tagwright.api.options import configuration, method_name, named, nested, options_of
+from tagwright.api.options import configuration, nested, options_of
 from tagwright.errors import ConfigError
-from tagwright.papers import contrastive, depl, futex, maclr, micol, rts, svm
+from tagwright.papers import depl, futex, maclr, micol, rts, svm
 from tagwright.registry import METHODS
 from tagwright.tagger import zero_shot
 from tagwright.training.config import TrainingConfig
@@ -35,45 +34,16 @@ def test_in_python_options_of_the_training_may_stand_beside_the_others(
     assert not caplog.messages
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "options"),
-    [
-        ("de-ret", "depl", {"variant": "de_ret"}),
-        ("depl+cls", "depl", {"variant": "depl_cls"}),
-        ("depl-cls", "depl", {"variant": "depl_cls"}),
-        ("classifier", "depl", {"variant": "classifier"}),
-        ("combine", "auto", {"corpus": 10_000}),
-        ("zero-shot", "zero_shot", {}),
-    ],
-)
-def test_an_old_name_means_the_new_one_with_options_and_warns(old: str, new: str, options: dict[str, Any]) -> None:
-    assert method_name(old) == new
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        assert configuration(old, {}) == configuration(new, options)
-    assert [each.category for each in said] == [DeprecationWarning] * bool(options)
+@pytest.mark.parametrize("old", ["de-ret", "depl+cls", "depl-cls", "classifier", "combine", "ict", "simcse"])
+def test_an_old_method_is_an_error_that_says_what_it_is_now(old: str) -> None:
+    with pytest.raises(ConfigError, match=r"since 0\.11; it is (depl with|auto, which|maclr with|a baseline)"):
+        configuration(old, {})
 
 
-def test_a_baseline_of_the_benchmarks_is_a_method_until_it_goes() -> None:
-    with pytest.warns(DeprecationWarning, match="simcse is only a baseline"):
-        assert configuration("simcse", {}) == contrastive.Config()
-    assert named("simcse").fit is contrastive.fit_simcse
-    assert "simcse" not in METHODS
-
-
-def test_options_that_are_gone_are_ignored_with_a_warning() -> None:
-    for options in ({"log_every": 5}, {"training": {"evaluations": 5}}):
-        with pytest.warns(DeprecationWarning, match="is ignored since 0.10"):
-            assert configuration("rts", nested("rts", options)) == rts.Config()
-
-
-def test_old_options_of_depl_are_those_of_a_variant() -> None:
-    with pytest.warns(DeprecationWarning, match="ClsConfig is depl.Config with variant=depl_cls"):
-        assert depl.ClsConfig(tokens=8) == depl.Config(variant="depl_cls", tokens=8)  # type: ignore[attr-defined]
-    with pytest.warns(DeprecationWarning, match="de_ret_paper is"):
-        assert depl.de_ret_paper() == replace(depl.paper(), variant="de_ret")  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        depl.Nothing  # type: ignore[attr-defined]  # noqa: B018
+@pytest.mark.parametrize("options", [{"log_every": 5}, {"training": {"evaluations": 5}}])
+def test_options_that_are_gone_are_errors_that_say_so(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"gone since 0\.11: its default always applies"):
+        configuration("rts", nested("rts", options))
 
 
 def test_methods_are_named_like_functions() -> None:
@@ -130,10 +100,6 @@ def test_maclr_appendix_a() -> None:
     few = tuning.training
     assert (tuning.groups, tuning.full_shuffle, few.clip) == (False, True, 0.0)
     assert (few.learning_rate, few.steps) == (5e-6, 2_000)
-
-
-def test_the_baselines_are_trained_as_maclr() -> None:
-    assert contrastive.paper().training == maclr.paper().training
 
 
 def test_micol_3_2_and_a_3_2() -> None:

@@ -68,6 +68,18 @@ def test_what_was_tried_is_printed_and_the_tagger_saved(trained: tuple[Path, str
     assert not folder.with_name("out.training").exists()
 
 
+def test_a_refused_training_leaves_nothing_to_resume(tmp_path: Path) -> None:
+    """No word is in two of the documents, which is found after the corpus was read; the next try says the same."""
+    rows = [{"id": str(n), "title": f"one{n} two{n}", "labels": [LABELS.ids[n % 2]]} for n in range(40)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    LABELS.write(tmp_path / "labels.jsonl")
+    docs, labels, out = (str(tmp_path / name) for name in ("docs.jsonl", "labels.jsonl", "out"))
+    for _ in range(2):
+        with pytest.raises(TagwrightError, match="none stands in at least 2 documents"):
+            run("train", "auto", docs, "--labels", labels, "--output", out, *QUICK)
+        assert not list(tmp_path.glob("out*"))
+
+
 @pytest.mark.parametrize(
     "command", ["suggest --explain", "evaluate --skip-unlabelled", "describe --candidates --skip-unlabelled"]
 )

@@ -21,7 +21,6 @@ from tagwright import __version__
 from tagwright.app.cli import app
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.registry import COMMANDS
 from tagwright.stages.dense import Dense, DenseOptions, retriever
 from tagwright.tagger import zero_shot
 from tagwright.types import Label
@@ -77,36 +76,16 @@ def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (("options", "svm"), ("train", "--options", "svm")),
-        (("graph", "papers.jsonl"), ("describe", "--graph", "papers.jsonl")),
-        (("candidates", *ON, *WORDS), ("describe", "--candidates", *ON, *WORDS)),
-        (("sample", "papers.jsonl"), ("reviews", "--sample", "papers.jsonl")),
-        (("verify", *ON[1:], "M"), ("labels", "--verify", *ON[1:], "--model", "M")),
-        (("synthesise", *ON, "--model", "m"), ("labels", *ON, "--synthesise", "m")),
-        (("describe-labels", *ON[1:], "--model=m"), ("labels", *ON[1:], "--describe=m")),
+        (("options", "svm"), "command options since 0.11; write tagwright train METHOD --options"),
+        (("verify", "M"), "command verify since 0.11; write tagwright labels --verify --model DIR"),
+        (("train", "de-ret", "--options"), 'method "de-ret" since 0.11; it is depl with variant=de_ret'),
+        (("train", "combine", "--options"), 'method "combine" since 0.11; it is auto, which takes a saved tagger'),
     ],
 )
-def test_an_old_command_does_what_the_new_one_does_and_says_so(
-    run: Command, old: tuple[str, ...], new: tuple[str, ...]
-) -> None:
-    write("papers.jsonl", [{"id": str(row), "title": "Bees", "metadata": {"author": "Ann"}} for row in range(3)])
-    zero_shot.fit(Vocabulary.read("labels.jsonl"), zero_shot.Config(stages=("exact_match",))).save("M")
-    before, now = run(*old), run(*new)
-    said, *rest = before.err.splitlines(keepends=True)
-    assert said.startswith(f"tagwright: {old[0]} is `tagwright ")
-    assert said.endswith("` since 0.10; the old name goes with 0.11\n")
-    assert (before.code, before.out, "".join(rest)) == now
-    assert old[0] not in COMMANDS
-
-
-def test_old_methods_are_options_of_new_ones_and_say_so(run: Command, caplog: pytest.LogCaptureFixture) -> None:
-    for method in ("classifier", "de-ret", "depl+cls", "combine", "ict"):
-        assert run("train", method, "--options").code == 0
-    assert run("train", "de_ret", *ON, "--output", "M", "--set", "training.log_every=9", "--set", "tokens=x").code == 2
-    assert caplog.messages == [
-        "the method de_ret is depl with variant=de_ret since 0.10; the old name goes with 0.11",
-        "training.log_every is ignored since 0.10, and is unknown from 0.11 on",
-    ]
+def test_an_old_name_is_an_error_that_names_the_new_one(run: Command, old: tuple[str, ...], new: str) -> None:
+    found = run(*old)
+    assert (found.code, found.err.count("\n")) == (2, 1)
+    assert found.err.startswith(f"tagwright: no {new}")
 
 
 def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> None:
@@ -235,10 +214,11 @@ def test_a_language_model_is_added_to_a_saved_tagger(run: Command, desk: Path, m
         first = [[line.split("\t")[2] for line in answer(run, *on, *more).splitlines()[1:]] for more in ((), model)]
         assert len(stub.bodies) == 1
     assert first == [["bee", "bank"], ["bank", "bee"]]
-    for setting in ("stages=[]", "llm.weight=2", "llm.keywords=true"):
+    for setting in ("stages=[]", "llm.weight=2"):
         refused = run(*on, "--set", setting)
         assert (refused.code, "--set can only add a language model" in refused.err) == (2, True)
     assert 'did you mean "llm.weight"?' in run(*on, "--set", "llm.wait=2").err
+    assert '"llm.keywords"; gone since 0.11' in run(*on, "--set", "llm.keywords=true").err
 
 
 def test_a_document_is_not_suggested_for_itself(run: Command) -> None:

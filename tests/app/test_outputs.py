@@ -26,7 +26,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "compare": ["docs.jsonl", "--labels", "labels.txt", "--run", "labels.txt"],
     "batch": ["docs.jsonl", "--model", "model", "--output", "out"],
     "enrich": ["docs.jsonl", "--labels", "labels.txt"],
-    "labels": ["docs.jsonl", "--labels", "labels.txt", "--synthesise", "m"],
+    "labels": ["--labels", "labels.txt", "--describe", "m"],
     "reviews": ["other.sqlite"],
     "serve": ["--model", "model", "--labels", "labels.txt", "--reviews", "reviews.sqlite"],
 }
@@ -36,7 +36,7 @@ FOLDERS = {("train", "output"), ("batch", "output"), ("serve", "save_to"), ("mod
 "Paths of folders that are written, which are checked where they are claimed."
 
 READ = {
-    "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "guesses", "reviews", "synthetic", "tokens",
+    "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "reviews", "tokens",
     "records", "log",
 }  # fmt: skip
 "Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."

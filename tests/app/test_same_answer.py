@@ -18,7 +18,7 @@ from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
 from tagwright.batch.shard_tagging import ShardTagger
-from tagwright.combining.confidence import Platt, squashed
+from tagwright.combining.confidence import squashed
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.server.application import application
@@ -247,21 +247,8 @@ def test_narrow_and_broad_labels_are_the_same_by_every_way(tagger: Tagger, run: 
     for wrong in ({"hierarchy": "broadest"}, {"per_branch": 0}):
         with pytest.raises(ConfigError):
             ask(wrong)
-    with pytest.raises(ConfigError, match="hierarchy parents needs a tagger of `tagwright train auto`"):
+    with pytest.raises(ConfigError, match=r"no (--)?hierarchy parents since 0\.11; a lower"):
         ask({"hierarchy": "parents"})
-
-
-def test_sure_parents_are_the_same_by_every_way(run: Command, tagger: Tagger, desk: Path) -> None:
-    """No label is likely alone; animals and birds are, with those below them."""
-    assert isinstance(tagger.combiner, WeightedSum)
-    unsure = replace(tagger.combiner, confidence="fitted", curve=(0.5, -1.0))
-    sure = replace(tagger, combiner=unsure, parents=Platt(1.0, 0.0))
-    found = sure.suggest(ENGLISH, hierarchy="parents")
-    assert all(each.confidence and each.confidence < 0.5 for each in sure.suggest(ENGLISH))
-    assert {each.id for each in found} & {"http://e/1", "http://e/2"}
-    assert all(each.confidence and each.confidence >= 0.5 for each in found)
-    for way, ask in ways_to_ask(sure, run, desk).items():
-        assert ask({"hierarchy": "parents"}) == [each.id for each in found], way
 
 
 def test_a_request_may_ask_for_narrower_or_broader_labels_than_the_settings_of_a_served_model(tagger: Tagger) -> None:

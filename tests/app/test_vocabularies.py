@@ -71,10 +71,10 @@ def test_a_saved_tagger_suggests_under_names_in_the_language_asked_for(run: Comm
         return found
 
     assert names() == names("--language", "auto") == names("--language", "none") == ["Birds", "Eggs"]
-    assert names("--language", "swedish") == ["Eggs", "Fåglar"]
-    text = run("suggest", "one.jsonl", "--model", "M", "--language", "sv", "--paths", "--format", "text").out
+    assert names("--names-in", "swedish") == ["Eggs", "Fåglar"]
+    text = run("suggest", "one.jsonl", "--model", "M", "--names-in", "sv", "--paths", "--format", "text").out
     assert "Fåglar > Eggs" in text
-    unknown = run("suggest", "one.jsonl", "--model", "M", "--language", "fi")
+    unknown = run("suggest", "one.jsonl", "--model", "M", "--names-in", "fi")
     assert (unknown.code, unknown.err) == (2, 'tagwright: M: no names in the language "fi"; the languages are en, sv\n')
 
 
@@ -245,17 +245,14 @@ def test_names_whose_language_nothing_says_cannot_be_asked_for(run: Command) -> 
     assert (outcome.code, outcome.err.splitlines()[-1]) == (2, f"tagwright: {said}")
 
 
-def test_language_with_a_saved_tagger_still_means_names_with_a_warning(
-    run: Command, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_language_with_a_saved_tagger_alone_is_an_error_that_names_the_option(run: Command) -> None:
     write("labels.jsonl", SEVERAL)
     write("one.jsonl", [{"id": "d", "title": "Birds and their eggs", "abstract": "They live in the forest."}])
     made = ("--output", "M", "--language", "en", "--set", 'stages=["exact_match"]')
     assert run("train", "zero-shot", "--labels", "labels.jsonl", *made).code == 0
-    new = run("suggest", "one.jsonl", "--model", "M", "--names-in", "sv")
-    assert "since 0.10" not in caplog.text
-    assert run("suggest", "one.jsonl", "--model", "M", "--language", "sv").out == new.out
-    assert "--language sv with --model alone is --names-in sv since 0.10" in caplog.text
+    outcome = run("suggest", "one.jsonl", "--model", "M", "--language", "sv")
+    said = "--language sv has no effect on a saved tagger alone (--model); for its names, --names-in"
+    assert (outcome.code, outcome.err) == (2, f"tagwright: {said}\n")
 
 
 def test_a_document_in_another_language_than_is_said_is_a_warning(

@@ -13,9 +13,10 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright import auto
-from tagwright.auto import combine, examples, out_of_fold, recipe
+from tagwright.auto import combine, combiner, examples, out_of_fold, recipe
 from tagwright.auto.combine import judged_only
 from tagwright.auto.combiner import Examples
+from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
@@ -84,6 +85,40 @@ def test_what_only_labelled_documents_tell_is_learned_by_the_svm(learned: Tagger
     record = learned.training["auto"]
     assert record["kept"] == "combiner with svm and knn"
     assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner with svm and knn": 1.0}
+
+
+def test_a_label_that_only_trained_stages_find_is_learned_however_few_candidates_the_sum_has() -> None:
+    """All documents have a label that stands in none, and the first candidate of the sum is one that a text names."""
+    everywhere = Vocabulary([*LABELS, Label("humans", ("Humans",))])
+    documents = [replace(each, labels=("humans", *each.labels)) for each in LABELLED]
+    config, humans = replace(CONFIG, candidates=1), everywhere.index["humans"]
+    found = auto.fit(documents, everywhere, config).tag(OTHERS, k=1)
+    assert {int(labels[0]) for labels, _ in found} == {humans}
+    cut = auto.fit(documents, everywhere, replace(config, candidates_each=0)).tag(OTHERS, k=1)
+    assert humans not in {int(labels[0]) for labels, _ in cut}
+
+
+def test_a_stage_that_is_clearly_better_alone_is_kept_and_a_line_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    caplog.set_level(logging.INFO, "tagwright")
+
+    def train_nothing(known: Examples, _: object) -> CandidateRanker:
+        names = known.features.names
+        return CandidateRanker(names, Logistic(np.zeros(len(names)), np.ones(len(names)), np.zeros(len(names)), 0.0))
+
+    monkeypatch.setattr(combiner, "train_ranker", train_nothing)
+    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
+    for trained, kept in (("svm", "svm alone"), ("knn_dense", "knn_dense alone")):
+        tagger = auto.fit(LABELLED, LABELS, replace(config, trained=(trained,)))
+        record = tagger.training["auto"]
+        assert record["kept"] == kept
+        assert record["nDCG@5"][kept] > max(each for name, each in record["nDCG@5"].items() if name != kept)
+        assert f"and {trained} alone is clearly better: it is kept" in caplog.text
+        assert first(tagger) == [each.labels[0] for each in OTHERS]
+        confidences = tagger.tag(OTHERS, k=1).confidences
+        assert confidences is not None
+        assert confidences.mean() > 0.8
 
 
 def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:

@@ -1,8 +1,7 @@
-"""Figures that a reader can check: the corpora, corpora of one's own, and the state of the sources in results files."""
+"""Figures that a reader can check: the corpora, corpora of one's own, and the days in results files."""
 
 from __future__ import annotations
 
-import ast
 import gzip
 import json
 import re
@@ -16,9 +15,6 @@ from tests.benchmarks import own_corpus
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 "The SHA-256 of abc, from FIPS 180-4."
-
-NOT_MEASURED = ("core", "errors", "evaluation/report", "readers")
-"What only carries data, and drawings."
 
 
 def test_each_file_is_right_differs_or_is_missing(
@@ -67,7 +63,7 @@ def test_benchmarks_run_on_a_corpus_of_ones_own_and_their_tables_are_printed(tmp
     assert [path.name for path in (tmp_path / "results").glob("*.json")] == ["names.json"]
     found = json.loads((tmp_path / "results" / "names.json").read_text(encoding="utf-8"))
     assert (found["names"], found["made up"]["names"]) == (160, 100)  # 80 labels, an English and a German name each
-    assert found["made"][0]["sources"].keys() == set(figures.DEPENDS["names"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["made"][0]["day"])
     printed = run("tables")
     assert re.findall("^# (.*)$", printed, re.MULTILINE) == ["speed", "machines"]
     assert "| finding 160 names in full papers, one core |" in printed
@@ -87,75 +83,25 @@ def test_what_cannot_be_measured_on_is_said_in_one_line(tmp_path: Path) -> None:
     assert "labels.jsonl.gz:1" in said(tmp_path)
 
 
-def test_wording_does_not_change_a_digest_and_a_constant_does() -> None:
-    def of(text: str) -> str:
-        return figures.digest("a", {"a/b.py": text.encode()})
-
-    plain = of('"""One."""\nX = 1\n"Why."\ndef f(x: int) -> int:\n    """Two."""\n    return x + X\n')
-    assert plain == of("X = 1  # one\ndef f(x: int) -> int:\n\n    return (x +\n  X)\n")
-    assert plain != of("X = 2\ndef f(x: int) -> int:\n    return x + X\n")
-    assert plain != of("X = 1\ndef f(x: int) -> int:\n    return x - X\n")
-
-
-def test_a_part_is_a_package_or_a_module_with_its_data() -> None:
-    files = {"a/b.py": b"1", "a/c.json": b"{}", "ab.py": b"2", "a.py": b"3"}
-    assert figures.digest("a/b", files) == figures.digest("a/b", {"a/b.py": b"1"})
-    assert figures.digest("a", files) != figures.digest("a", {**files, "a/c.json": b"[]"})
-    assert figures.digest("a", files) == figures.digest("a", {**files, "ab.py": b"4"})
-    with pytest.raises(ValueError, match="no 'c'"):
-        figures.digest("c", files)
-
-
 def test_states_are_listed_until_a_file_is_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def state(day: str, text: str) -> None:
-        found = {"day": day, "sources": {"text": text, "stages/names": "n", "server": "s"}}
-        monkeypatch.setattr(figures, "state", lambda: found)
-
     def made() -> object:
         return json.loads(path.read_text(encoding="utf-8"))["made"]
 
     monkeypatch.setattr(machine, "describe", lambda: "another processor")
-    path = tmp_path / "names.json"
-    state("2026-01-01", "old")
-    path.write_text(json.dumps({"machine": "a processor, 2025-12-31", "one": 1}), encoding="utf-8")
-    figures.write(path, {**figures.read(path), "two": 2})
-    old = {"day": "2026-01-01", "sources": {"text": "old", "stages/names": "n"}}
-    assert made() == [{"day": "2025-12-31"}, old]
-    state("2026-01-02", "old")
-    figures.write(path, {**figures.read(path), "three": 3})
-    assert made() == [{"day": "2025-12-31"}, {**old, "day": "2026-01-02"}]
-    state("2026-01-03", "new")
-    figures.write(path, figures.read(path))
-    assert len(figures.read(path)["made"]) == 3
-    assert figures.read(path)["two"] == 2
+    path, first, second = tmp_path / "names.json", {"day": "2026-01-01", "commit": "a" * 12}, {"day": "2026-01-02"}
+    monkeypatch.setattr(figures, "state", lambda: first)
     figures.write(path, {"one": 1})
-    assert made() == [{"day": "2026-01-03", "sources": {"text": "new", "stages/names": "n"}}]
+    figures.write(path, {**figures.read(path), "two": 2})
+    assert made() == [first]
+    monkeypatch.setattr(figures, "state", lambda: second)
+    figures.write(path, {**figures.read(path), "three": 3})
+    assert (made(), figures.read(path)["two"]) == ([first, second], 2)
+    figures.write(path, {"one": 1})
+    assert made() == [second]
     figures.write(path, {"one": 1}, [figures.UNRECORDED])  # a row that was kept
     assert made() == [{"day": "before"}]
 
 
-def test_what_is_said_of_a_file() -> None:
-    now = {"data": "d", "text": "t"}
-    same, other = {"day": "1", "sources": now}, {"day": "2", "sources": {"data": "d", "text": "before"}}
-    assert figures.compared([same], now) == "the same"
-    assert figures.compared([same, other], now) == "changed in: text"
-    assert figures.compared([{"day": "0"}], now) == "not recorded"
-    assert figures.compared([{"day": "0"}, same], now) == "partly not recorded; the same"
-    assert figures.compared([same], {**now, "types": "new"}) == "changed in: types"
-
-
-def test_every_results_file_says_what_it_depends_on() -> None:
-    others = {"corpora", "recorded"}
-    assert {path.stem for path in figures.COMMITTED.glob("*.json")} - others == {*figures.DEPENDS}
-    for parts in figures.DEPENDS.values():
-        assert all(figures.digest(part, figures.SOURCES) for part in parts)
-
-
-@pytest.mark.parametrize("name", sorted(figures.DEPENDS))
-def test_what_a_script_imports_is_among_what_its_results_depend_on(name: str) -> None:
-    script = Path(figures.__file__).with_name(f"{name.replace('-', '_')}.py")
-    nodes = ast.walk(ast.parse(script.read_text(encoding="utf-8"))) if script.is_file() else ()
-    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    paths = [module.split(".", 1)[1].replace(".", "/") for module in modules if module.startswith("tagwright.")]
-    known = (*figures.DEPENDS[name], *NOT_MEASURED, "data", "types", "methods", "papers")
-    assert [path for path in paths if not any(f"{path}/".startswith(f"{part}/") for part in known)] == []
+def test_every_results_file_says_when_it_was_made() -> None:
+    paths = [path for path in figures.COMMITTED.glob("*.json") if path.stem not in figures.NOT_MEASURED]
+    assert [path.name for path in paths if not figures.read(path).get("made")] == []

@@ -31,7 +31,6 @@ COMMANDS = {
     "curve_methods --corpora tib --sizes 0 20": Made("curve-methods", ("single methods",)),
     "auto_draws --corpora tib --sizes 10 --draws 0 --work WORK": Made("auto-draws", ("auto draws",)),
     "calibration fit": Made("calibration", ("label-free",)),
-    "parents --draws 0 --stages exact_match tfidf": Made("parents", ("parents",)),
     "supervised --corpora tib --rows SVM omikuji --work WORK": Made(
         "supervised", ("supervised, tib, static", "intervals of supervised, tib, static")
     ),
@@ -44,11 +43,10 @@ COMMANDS = {
     "fulltext quality --rows FuTex-NoNetwork --work WORK": Made(
         "fulltext", ("full papers, epmc, minilm", "intervals of fulltext, epmc, minilm")
     ),
-    "descriptions --corpora tib --work WORK": Made("descriptions", ("descriptions", "intervals of descriptions, tib")),
 }
 "Command -> what it makes."
 
-TRAINED = ("calibration", "parents", "curve", "curve_methods", "auto_draws", "fulltext", "weights", "zeroshot")
+TRAINED = ("calibration", "curve", "curve_methods", "auto_draws", "fulltext", "weights", "zeroshot")
 "Commands that train or tag for seconds, also on a small corpus."
 
 SLOW = (

@@ -237,15 +237,14 @@ def test_several_writers_at_once_all_succeed_and_a_reader_sees_one_whole_folder(
     assert names(tmp_path) == ["box"]
 
 
-def test_a_writer_that_waits_too_long_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from filelock import FileLock, Timeout
-
-    def too_long(lock: FileLock) -> None:
-        raise Timeout("box")
-
-    monkeypatch.setattr(FileLock, "acquire", too_long)
-    with pytest.raises(TagwrightError, match="box: another process is writing there"):
-        save(tmp_path / "box", 7)
+def test_a_writer_does_not_wait_long_and_says_who_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic, "PATIENCE", 0.0)
+    said = rf"box: another process \({os.getpid()}\) is writing there; try again when it is done"
+    with replace_folder(tmp_path / "box", "box") as target:
+        write_manifest(target, "box", {})
+        with pytest.raises(TagwrightError, match=said):
+            save(tmp_path / "box", 7)
+    assert names(tmp_path) == ["box"]
 
 
 @pytest.fixture

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import numpy as np
 import pytest
 
 from tagwright.core.steps import LOG, NAME, Start, State, Steps, resumable
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 
 STATE = State(
     {
@@ -58,6 +62,27 @@ def test_a_refused_training_leaves_nothing_behind_not_even_the_folders_above(tmp
     assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
 
 
+@pytest.mark.parametrize(
+    ("stop", "resume", "waits"),
+    [
+        (InputError("no word is in two documents"), False, False),
+        (InputError("no word is in two documents"), True, False),
+        (ConfigError("a batch is more pairs than there are"), False, False),
+        (ConfigError("needs torch, which is not installed"), True, True),  # elsewhere it may succeed
+        (TagwrightError("no space is left"), False, True),
+        (KeyboardInterrupt(), False, True),
+    ],
+)
+def test_what_would_be_refused_again_is_not_kept_to_be_resumed(
+    tmp_path: Path, stop: BaseException, resume: bool, waits: bool
+) -> None:
+    folder = waiting(tmp_path / "M") if resume else tmp_path / "M.training"
+    with pytest.raises(type(stop)), resumable(tmp_path / "M", START, resume=resume) as steps:
+        steps.within("corpus").keep(STATE, {})
+        raise stop
+    assert folder.exists() == waits
+
+
 def test_what_a_killed_process_was_writing_is_nothing_to_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -80,6 +105,54 @@ def test_another_training_is_not_resumed(tmp_path: Path) -> None:
         resumable(tmp_path / "M", other, resume=True),
     ):
         pass
+
+
+def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
+    other = Start("rts", START.options, {"documents": "2a"})
+    with resumable(tmp_path / "M", START, resume=False) as steps:
+        for resume in (False, True):
+            with (
+                pytest.raises(
+                    TagwrightError, match=rf"M\.training: another process \({os.getpid()}\) is writing there"
+                ),
+                resumable(tmp_path / "M", other, resume=resume),
+            ):
+                raise AssertionError("it is refused before it begins")
+        steps.keep(STATE, {})
+    with resumable(tmp_path / "M", START, resume=True) as steps:
+        assert same(steps.latest({}), STATE)
+    assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_killed_training_does_not_keep_others_out(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from tagwright.core.steps import Start, resumable\n"
+        "with resumable(Path(sys.argv[1]), Start('rts', {}, {}), resume=False):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "M")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    with resumable(tmp_path / "M", START, resume=False) as steps:
+        steps.keep(STATE, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
+
+
+def test_a_step_of_a_training_with_other_data_is_not_read(tmp_path: Path) -> None:
+    """As when two trainings wrote into one folder before it was locked: options and names of steps are the same."""
+    Steps(tmp_path, True, "of a").keep(STATE, {"seed": 0})
+    assert same(Steps(tmp_path, True, "of a").latest({"seed": 0}), STATE)
+    with pytest.raises(ConfigError, match="is of a training with other data or options; remove it, or train anew"):
+        Steps(tmp_path, True, "of b").latest({"seed": 0})
+
+
+@pytest.mark.parametrize("other", [Start("rts", {}, START.data), Start("rts", START.options, {"documents": "2a"})])
+def test_steps_are_kept_with_options_and_data_of_their_training(tmp_path: Path, other: Start) -> None:
+    found = set[str]()
+    for output, start in (("A", START), ("B", other), ("C", START)):
+        with resumable(tmp_path / output, start, resume=False) as steps:
+            found.add(steps.within("svm").training)
+    assert len(found) == 2
 
 
 def test_a_finished_step_is_read_when_it_is_resumed_and_made_anew_otherwise(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from tests.sources import modules
 TEXTS_COMPARED = {
     "review/documents.py": "a document of a review is its id and its text",
     "review/export.py": "`find` compares the texts",
-    "api/job.py": "a run of guesses names documents by id; decisions go through `apply_reviews`",
     "batch/shards.py": "the digest of a shard is over ids and texts",
     "evaluation/description.py": "copies are found by `text_key`",
     "evaluation/dataset.py": "qrels name documents by id; documents of the training are found by `text_key`",

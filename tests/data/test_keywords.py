@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.data.keywords import read_keywords, with_keywords, write_keywords
+from tagwright.data.keywords import read_keywords, write_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.types import Label
@@ -40,9 +40,3 @@ def test_a_file_of_keywords_that_cannot_be_read_is_refused(text: str, problem: s
     path.write_text(text)
     with pytest.raises(InputError, match=problem):
         read_keywords(path, LABELS.index)
-
-
-def test_a_vocabulary_can_carry_the_keywords_in_its_descriptions() -> None:
-    richer = with_keywords(LABELS, {"1": ("honey",), "2": ("acorn", "leaf")})
-    assert [label.text for label in richer] == ["Bees; Apoidea. Flying insects. honey", "Oak. acorn leaf"]
-    assert with_keywords(LABELS, {})[0] == BEES

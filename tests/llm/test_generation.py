@@ -1,4 +1,4 @@
-"""What a language model writes is data with its origin; nothing is measured on documents that it wrote."""
+"""A description that a language model writes says so; nothing is learned or measured on documents that one wrote."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 from tests.llm.stub import serving
+from typer.testing import CliRunner
 
-from tagwright.core.saved import read_manifest
-from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic
+from tagwright import auto
+from tagwright.app.cli import app
+from tagwright.data.corpus import SYNTHETIC, Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.dataset import evaluation_set
-from tagwright.llm.generation import described, synthetic_documents
+from tagwright.llm.generation import described
 from tagwright.llm.options import LlmOptions
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.readers.lines import write_json_lines
@@ -36,10 +38,7 @@ DOCUMENTS = [
 
 def write(message: dict[str, Any]) -> str:
     name = message["label"]["name"]
-    if "number" not in message:
-        return json.dumps({"description": f"All about\n{name}." if name == "Bees" else "x" * 501})
-    record = {"title": f"On {name}", "abstract": f"{name}, told in {message['language']}."}
-    return json.dumps({"documents": [record, {"title": "empty"}, 7, record, record]})
+    return json.dumps({"description": f"All about\n{name}." if name == "Bees" else "x" * 501})
 
 
 def test_labels_without_a_description_get_one_that_says_where_it_is_from(
@@ -57,20 +56,6 @@ def test_labels_without_a_description_get_one_that_says_where_it_is_from(
     assert Vocabulary.read(tmp_path / "labels.jsonl")[1].description == "All about Bees."
 
 
-def test_rare_labels_get_documents_that_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(write) as stub:
-        monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
-        options = LlmOptions(model=stub.model)
-        found = list(synthetic_documents(LABELS, DOCUMENTS, options, "english", fewer_than=2, each=2))
-        assert all(each["titles"] == ["Of bees", "Of hives", "Duty"] for each in stub.asked)
-    assert [each.labels[0] for each in found] == ["animals", "animals", "taxes", "taxes"]
-    assert found[0].abstract == "Animals, told in english."
-    assert found[0].metadata[SYNTHETIC][0] == stub.model
-    write_jsonl(found, tmp_path / "synthetic.jsonl")
-    assert all(map(is_synthetic, Corpus.read(str(tmp_path / "synthetic.jsonl"))))
-    assert not any(map(is_synthetic, DOCUMENTS))
-
-
 def test_nothing_is_measured_on_synthetic_documents(tmp_path: Path) -> None:
     one = Document("s", "Bees", labels=("bees",), metadata={SYNTHETIC: ("model",)})
     write_jsonl([DOCUMENTS[0], one], tmp_path / "docs.jsonl")
@@ -78,34 +63,19 @@ def test_nothing_is_measured_on_synthetic_documents(tmp_path: Path) -> None:
         evaluation_set(Corpus.read(str(tmp_path / "docs.jsonl")), LABELS)
 
 
-def test_the_commands_write_files_that_the_others_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from typer.testing import CliRunner
+def test_auto_does_not_learn_from_synthetic_documents() -> None:
+    one = Document("s", "Bees", labels=("bees",), metadata={SYNTHETIC: ("model",)})
+    with pytest.raises(ConfigError, match=rf'a language model wrote document "s" \({SYNTHETIC}\); leave such out'):
+        auto.fit([*DOCUMENTS, one], LABELS, auto.Config(stages=("tfidf",), language="en"))
 
-    from tagwright.app.cli import app
 
-    def run(*words: str) -> Any:
-        done = CliRunner().invoke(app, words)
-        if isinstance(done.exception, Exception):
-            raise done.exception
-        return done.stdout
-
+def test_the_command_writes_a_vocabulary_with_descriptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write_jsonl(DOCUMENTS, "docs.jsonl")
     names = ({"id": each.id, "names": list(each.names), "broader": list(each.broader)} for each in LABELS)
     write_json_lines(names, "labels.jsonl")
-    train = ("train", "auto", "docs.jsonl", "--labels", "labels.jsonl", "--output", "M", "--quiet")
-    few = ("--set", "stages=['tfidf']", "--language", "en")
     with serving(write) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
-        model = ("--labels", "labels.jsonl", "--language", "en")
-        said = run("labels", "--describe", stub.model, *model, "--output", "described.jsonl", "--set", "calls=9")
-        assert said == "1 of 3 labels are described now: described.jsonl\n"
-        more = ("--synthesise", stub.model, "--output", "synthetic.jsonl", "--each", "1")
-        said = run("labels", "docs.jsonl", *model, *more)
-        assert said == "3 documents for 3 labels: synthetic.jsonl\n"
-    run(*train, *few, "--synthetic", "synthetic.jsonl")
-    assert read_manifest(Path("M"), "tagger")["training"]["learned_from"]["documents"] == 6
-    with pytest.raises(ConfigError, match='document "1" is not marked as synthetic'):
-        run(*train, *few, "--synthetic", "docs.jsonl", "--overwrite")
-    with pytest.raises(InputError, match="written by a language model"):
-        run("evaluate", "docs.jsonl", "synthetic.jsonl", "--model", "M", "--skip-unlabelled")
+        asked = ["labels", "--describe", stub.model, "--labels", "labels.jsonl", "--language", "en", "--set", "calls=9"]
+        done = CliRunner().invoke(app, [*asked, "--output", "described.jsonl"], catch_exceptions=False)
+    assert done.stdout == "1 of 3 labels are described now: described.jsonl\n"
+    assert Vocabulary.read("described.jsonl")[1].description == "All about Bees."

@@ -14,7 +14,6 @@ from tests.papers.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
 from tagwright.api.options import configuration
 from tagwright.core.steps import NAME, Steps
-from tagwright.data.gold import confident
 from tagwright.errors import ConfigError
 from tagwright.papers import depl
 from tagwright.papers import svm as linear
@@ -227,9 +226,3 @@ def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str])
 def test_without_any_label_there_is_nothing_to_learn() -> None:
     with pytest.raises(ConfigError, match="none of 30 documents has a label of the vocabulary"):
         depl.fit(UNSEEN, LABELS, QUICK)
-
-
-def test_confident_are_those_of_the_largest_scores() -> None:
-    run = Run.from_rows([{0: 9.0, 1: 8.0}, {2: 1.0}, {3: 5.0, 4: 4.0}])
-    assert [labels.tolist() for labels, _ in confident(run, most=2, share=0.6)] == [[0, 1], [], [3]]
-    assert set(confident(run).scores.tolist()) == {1.0}

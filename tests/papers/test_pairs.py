@@ -20,7 +20,6 @@ from tagwright.papers.pairs import (
     labelled_pairs,
     rts_pairs,
     segments,
-    simcse_pairs,
 )
 from tagwright.types import Document, Label, Pair, Run
 
@@ -57,11 +56,10 @@ def test_all_pairs_of_an_epoch_can_be_shuffled_together(monkeypatch: pytest.Monk
     assert (replace(ict_pairs(documents), full_shuffle=True) + ict_pairs(documents)).full_shuffle
 
 
-@pytest.mark.parametrize("pairs_of", [ict_pairs, simcse_pairs])
-def test_documents_of_one_title_are_a_group_or_each_its_own(pairs_of: Callable[..., Source]) -> None:
+def test_documents_of_one_title_are_a_group_or_each_its_own() -> None:
     twins = [Document("a", "Bees", "They fly."), Document("b", "bees", "They sting.")]
-    assert len({pair.group for pair in pairs_of(twins)(0)}) == 1
-    assert sorted(pair.group for pair in pairs_of(twins, by_title=False)(0)) == [0, 1]
+    assert len({pair.group for pair in ict_pairs(twins)(0)}) == 1
+    assert sorted(pair.group for pair in ict_pairs(twins, by_title=False)(0)) == [0, 1]
 
 
 @given(st.integers(1, 30), st.integers(0, 99))
@@ -245,7 +243,6 @@ def test_documents_that_cannot_give_an_rts_pair_are_refused(
     ("make", "problem"),
     [
         (lambda: ict_pairs([Document("1", "Title")]), "none of 1 documents has both a title and text below it"),
-        (lambda: simcse_pairs([Document("1")]), "none of 1 documents has any text"),
         (lambda: labelled_pairs([TWO_WORDS], [], Run.from_rows([[]])), "has both text and a label"),
         (lambda: sample_pairs(GOLD, 1.5), "share is 1.5, expected more than 0 and at most 1"),
         (lambda: sample_labels(GOLD, 20, 0), "share is 0, expected"),

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from benchmarks import contrastive
 from tests.papers.topics import DOCUMENTS, LABELS, right, trained
 
 from tagwright.errors import ConfigError
-from tagwright.papers import contrastive, rts
-from tagwright.papers.pairs import simcse_pairs
+from tagwright.papers import rts
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
@@ -108,6 +108,6 @@ def test_simcse_needs_no_titles(encoder: dict[str, str]) -> None:
         encoder=encoder["transformer"], training=TrainingConfig(batch=4, epochs=1, learning_rate=0.01, validation=0.0)
     )
     untitled = [replace(document, title="") for document in DOCUMENTS]
-    moved = contrastive.fit(untitled, LABELS, config, pairs_of=simcse_pairs)
-    before = contrastive.fit(untitled, LABELS, trained(config, learning_rate=1e-9), pairs_of=simcse_pairs)
+    moved = contrastive.fit(untitled, LABELS, config, pairs_of=contrastive.simcse_pairs)
+    before = contrastive.fit(untitled, LABELS, trained(config, learning_rate=1e-9), pairs_of=contrastive.simcse_pairs)
     assert np.abs(vectors(moved) - vectors(before)).max() > 0.01

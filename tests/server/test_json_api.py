@@ -81,16 +81,13 @@ def test_labels_have_their_notation_and_the_names_of_the_requested_language(clie
     assert {(each["name"], each["language"]) for each in document["suggestions"]} == {("Bin", "sv"), ("Honey bees", "")}
 
 
-def test_language_alone_is_still_that_of_names_and_deprecated(client: TestClient) -> None:
-    old, new, both = (
-        client.post("/api/suggest", json={"text": "Bees", **options})
-        for options in ({"language": "sv"}, {"names_in": "sv"}, {"names_in": "sv", "language": "en"})
+def test_language_alone_is_that_of_the_text(client: TestClient) -> None:
+    plain, alone, both = (
+        client.post("/api/suggest", json={"text": "Bees", **options}).json()["suggestions"]
+        for options in ({}, {"language": "en"}, {"names_in": "sv", "language": "en"})
     )
-    assert [each["name"] for each in old.json()["suggestions"]] == [each["name"] for each in new.json()["suggestions"]]
-    assert both.json() == new.json()
-    assert "Deprecation" in old.headers
-    assert "Deprecation" not in {**new.headers, **both.headers}
-    assert all("language" not in each for each in old.json()["suggestions"])
+    assert alone == plain
+    assert {each["name"]: each["language"] for each in both} == {"Bin": "sv", "Honey bees": ""}
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.combining.confidence import Platt
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import cut
-from tagwright.tagger.parents import fit_parents, parent_confidences
 from tagwright.types import Document, Label, Run
 
 ABOVE = {"animals": "", "birds": "animals", "owls": "birds", "fish": "animals", "tools": "", "nets": "tools fish"}
@@ -72,54 +70,9 @@ def test_the_document_itself_is_no_broader_label_either() -> None:
     assert [ZOO.ids[each] for each in found.labels] == ["animals", "owls"]
 
 
-AS_IT_IS = Platt(1.0, 0.0)
-"Parents are as sure as if the labels below them were right independently of each other."
-
-
-@pytest.mark.parametrize(
-    ("candidates", "rules", "expected"),
-    [
-        ({"owls": 0.4, "fish": 0.3}, {}, {"animals": 0.58}),
-        ({"owls": 0.4, "fish": 0.3}, {"min_confidence": 0.6}, {}),
-        ({"birds": 0.4, "owls": 0.3}, {}, {"birds": 0.58}),
-        ({"tools": 0.9, "owls": 0.4, "fish": 0.3}, {}, {"tools": 0.9, "animals": 0.58}),
-        ({"birds": 0.9, "fish": 0.3}, {}, {"birds": 0.9}),
-        ({"owls": 0.4, "fish": 0.3, "birds": 0.3}, {"min_confidence": 0.55}, {"birds": 0.58}),
-        ({"owls": 0.4, "fish": 0.3}, {"without": ["animals"]}, {}),
-        ({"owls": 0.4, "fish": 0.3}, {"without": ["fish"]}, {}),
-        ({"nets": 0.4, "tools": 0.3, "owls": 0.45, "birds": 0.2}, {"k": 1}, {"tools": 0.58}),
-        ({"nets": 0.4, "tools": 0.3, "owls": 0.45, "birds": 0.2}, {}, {"tools": 0.58, "birds": 0.56}),
-    ],
-    ids=str,
-)
-def test_a_sure_parent_takes_the_place_of_unsure_labels(
-    candidates: dict[str, float], rules: dict[str, Any], expected: dict[str, float]
-) -> None:
-    """Owls or fish are right with 1 - 0.6 * 0.7 = 0.58, owls or birds with 1 - 0.55 * 0.8 = 0.56."""
-    places = np.array([ZOO.index[each] for each in candidates])
-    run = Run.of(np.array([0, len(places)]), places, np.arange(len(places), 0, -1.0), np.array([*candidates.values()]))
-    found = cut(ZOO, run, SuggestOptions(hierarchy="parents", **rules), parents=AS_IT_IS)
-    assert found.confidences is not None
-    suggested = dict(zip((ZOO.ids[each] for each in found.labels), found.confidences.tolist(), strict=True))
-    assert suggested == pytest.approx(expected)
-
-
-def test_parents_need_somebody_who_has_learned_how_sure_they_are() -> None:
-    with pytest.raises(ConfigError, match="hierarchy parents needs a tagger of `tagwright train auto` with labelled"):
+def test_parents_are_an_error_that_says_what_does_as_well() -> None:
+    with pytest.raises(ConfigError, match=r"no hierarchy parents since 0\.11; a lower min_confidence does as well"):
         made("owls fish", hierarchy="parents")
-
-
-def test_how_sure_parents_are_is_learned_from_labelled_documents() -> None:
-    """Of one right and one wrong parent the targets are 2/3 and 1/3, which a curve through two points meets.
-
-    The third document is no example: its label is likely alone.
-    """
-    run = Run.of(np.arange(4), np.array([2, 2, 2]), np.ones(3), np.array([0.4, 0.1, 0.9]))
-    fitted = fit_parents(run, Run.from_rows([[2], [4], [4]]), ZOO.hierarchy)
-    assert fitted is not None
-    confidences = parent_confidences(run, fitted, ZOO.hierarchy)
-    assert [each[1] for each in confidences[:2]] == pytest.approx([2 / 3, 1 / 3], abs=1e-3)
-    assert fit_parents(Run.of(np.array([0, 1]), np.array([4]), np.ones(1), np.ones(1)), run, ZOO.hierarchy) is None
 
 
 def test_in_any_hierarchy_the_narrowest_hold_no_broader_one_and_all_hold_every_broader_one() -> None:

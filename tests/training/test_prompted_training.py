@@ -14,7 +14,7 @@ from tests.tiny import tiny_encoder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.tokens import Tokens
 from tagwright.errors import ConfigError
-from tagwright.papers import contrastive, depl, maclr, micol, rts
+from tagwright.papers import depl, maclr, micol, rts
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger
@@ -62,7 +62,6 @@ def check(read: Sequence[str]) -> None:
     ("method", "options"),
     [
         (rts, {"min_words": 4, "max_words": 8, "label_pairs": False, "segment_pairs": False}),
-        (contrastive, {}),
         (maclr, {"training": replace(ONE_STEP, dropout="all")}),
         (maclr, {"training": replace(ONE_STEP, dropout="off")}),
     ],
@@ -106,10 +105,10 @@ def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], variant: A
 def test_training_refuses_prompts_that_pooling_leaves_out(tmp_path: Path) -> None:
     folder = prompted(tmp_path / "tiny", pooled=False)
     options = {**QUICK, "prompts": {}}
-    config = contrastive.Config(encoder=folder, **options)
+    config = maclr.Config(encoder=folder, **options)
     with pytest.raises(ConfigError, match="leaves its prompts out of its pooling"):
-        contrastive.fit(DOCUMENTS, LABELS, config)
-    contrastive.fit(DOCUMENTS, LABELS, replace(config, prompts={"query": "", "document": ""}))
+        maclr.fit(DOCUMENTS, LABELS, config)
+    maclr.fit(DOCUMENTS, LABELS, replace(config, prompts={"query": "", "document": ""}))
 
 
 def test_prompts_without_use_are_refused() -> None:

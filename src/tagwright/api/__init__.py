@@ -85,7 +85,7 @@ def train(
 
     options: those of the method's Config, such as language; training options are given as a table,
     `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`. And the fields of `api.job.Job`: unknown,
-    check, output, resume, overwrite; for methods that accept them fuse, fuse_with, keywords, guesses, reviews, model,
+    check, output, resume, overwrite; for methods that accept them fuse, fuse_with, keywords, reviews, model,
     share_of_labels, share_of_pairs. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
 
     >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3

@@ -36,16 +36,15 @@ from tagwright.core.steps import LOG, Start, Steps, beside, digest, remove, resu
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import (
     Corpus,
-    ids_of,
     is_synthetic,
     same_texts,
     taken,
     text_digests,
+    text_groups,
     was_reviewed_blind,
 )
-from tagwright.data.gold import confident, known_labels, sample_labels, sample_pairs
+from tagwright.data.gold import known_labels, sample_labels, sample_pairs
 from tagwright.data.keywords import Keywords, read_keywords
-from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
@@ -98,8 +97,6 @@ class Job:
     "Add the stages of other taggers."
     keywords: Keywords | Path | None = None
     "Label id -> words that describe it, or a file of them (depl)."
-    guesses: Run | Path | None = None
-    "A run whose most confident labels take the place of gold ones."
     reviews: Path | None = None
     "A file of decisions to learn from (auto)."
     judged: Run | None = None
@@ -159,7 +156,7 @@ class Job:
             trained = method.fit(documents, vocabulary, self.config, steps, **arguments)
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
             if method.learns != "nothing":
-                taught = None if self.guesses else arguments.get("gold")
+                taught = arguments.get("gold")
                 runs |= {"learned_from": _counts(documents, taught), "data": dict(start.data)}
                 if taught is not None:
                     lesson = taken(documents, np.flatnonzero(labelled(taught)))
@@ -180,14 +177,14 @@ class Job:
     @property
     def _reads_labels(self) -> bool:
         """Whether training reads the gold labels of documents."""
-        return named(self.method).learns != "texts" and self.guesses is None
+        return named(self.method).learns != "texts"
 
     def _check_folder(self, folder: Path) -> None:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
         if folder.name in ("", ".."):
             raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
         object.__setattr__(self, "_there", check_replaceable(folder, KIND, overwrite=self.overwrite))
-        files = [*self.files, self.labels, self.keywords, self.guesses, self.reviews]
+        files = [*self.files, self.labels, self.keywords, self.reviews]
         for replaced in (folder, beside(folder)):
             for file in files:
                 if isinstance(file, str | Path) and str(file) != "-" and lies_in(file, replaced):
@@ -253,12 +250,8 @@ class Job:
         if method.learns == "texts":
             return {}, *self._unlearnt(documents, vocabulary)
         keywords = self._keywords(vocabulary)
-        if self.guesses is not None:
-            found = self.guesses
-            run = read_run(found, ids_of(documents), vocabulary.index) if isinstance(found, Path) else found
-            return {**keywords, "gold": confident(run)}, *self._unlearnt(documents, vocabulary)
         gold = self._gold(documents, vocabulary)
-        rows = _left_out(gold) if self.check else NO_ROWS
+        rows = _left_out(documents, gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
         return {**model, **keywords, "gold": taught}, gold, rows
@@ -280,7 +273,7 @@ class Job:
         from tagwright.evaluation.holdout import validation_rows
 
         gold = vocabulary.gold(vocabulary.with_hint(documents), unknown="ignore")
-        rows = validation_rows(gold, supervised=False) if self.check else NO_ROWS
+        rows = validation_rows(gold, documents, supervised=False) if self.check else NO_ROWS
         if self.check and not len(rows):
             note("not compared with the untrained method, for which 20 documents with labels are needed")
         return gold, rows
@@ -341,18 +334,18 @@ class Job:
         from tagwright.evaluation.holdout import without_rows
         from tagwright.tagger.confidences import FEWEST, with_confidences
 
-        method, guessed, known = named(self.method), self.guesses is not None, np.flatnonzero(labelled(gold))
-        anew = guessed or self.method == FINETUNE  # what it has are confidences of guesses, or of the encoder before
-        is_taught = "gold" in arguments and not guessed and (anew or not tagger.combiner.estimates_confidence)
+        method, known = named(self.method), np.flatnonzero(labelled(gold))
+        anew = self.method == FINETUNE  # what it has are confidences of the encoder before
+        is_taught = "gold" in arguments and (anew or not tagger.combiner.estimates_confidence)
         if is_taught and not len(rows) and 3 * FEWEST <= len(known) <= AGAIN:
             third = np.random.default_rng(0).permutation(known)[: len(known) // 3]
             taught = without_rows(arguments["gold"], same_texts(documents, third))
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
             return replace(tagger, combiner=seen.combiner)
-        if self._reads_labels:
-            gold = gold.keep(np.isin(gold.rows, rows))
-        return with_confidences(tagger, documents, gold, anew=anew)
+        rows = rows if self._reads_labels else known
+        once = rows[np.unique(text_groups(documents[row] for row in rows.tolist()))]
+        return with_confidences(tagger, documents, gold.keep(np.isin(gold.rows, once)), anew=anew)
 
 
 AGAIN = 1000
@@ -392,11 +385,11 @@ def _warn_of_blind(count: int) -> None:
     )
 
 
-def _left_out(gold: Run) -> Longs:
+def _left_out(documents: Sequence[Document], gold: Run) -> Longs:
     """Choose the labelled documents to leave out of training for the check."""
     from tagwright.evaluation.holdout import validation_rows
 
-    rows = validation_rows(gold, supervised=True)
+    rows = validation_rows(gold, documents, supervised=True)
     if not len(rows):
         _log.warning(
             "%d labelled documents are too few to leave some out for a check, and perhaps to learn from; compare with "

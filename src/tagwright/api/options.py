@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tagwright import registry, renamed
+from tagwright import registry
 from tagwright.core.checked import build, canonical, nearest, shown
 from tagwright.core.progress import note
 from tagwright.encoders.device import gpu_name, threads, uses_gpu
@@ -30,6 +30,14 @@ _OF_ANNIF: Mapping[str, str] = {
 }  # fmt: skip
 "Backends of Annif, and the methods that do their work here."
 
+_RENAMED: Mapping[str, str] = {
+    **{name: f"depl with variant={name}" for name in ("classifier", "de_ret", "depl_cls")},
+    "combine": "auto, which takes a saved tagger (model) too",
+    "ict": "maclr with clustering, label_regularisation, encoder_pairs and tfidf_pairs off",
+    "simcse": "a baseline of the benchmarks alone",
+}
+"Methods that 0.10 merged, and what they are now; errors until 0.12 say so."
+
 ZERO_SHOT, AUTO_METHOD, FINETUNE = "zero_shot", "auto", "finetune"
 
 
@@ -38,8 +46,10 @@ def method_name(method: str) -> str:
 
     Raises ConfigError with the nearest name, or the names there are.
     """
-    name = renamed.new_method(canonical(method))
-    if registry.method(name) is None and name not in renamed.BASELINES:
+    name = canonical(method)
+    if name in _RENAMED:
+        raise ConfigError(f"no method {shown(method)} since 0.11; it is {_RENAMED[name]}")
+    if registry.method(name) is None:
         near = _OF_ANNIF.get(name) or nearest(name, METHODS, cutoff=0.61)
         hint = f'did you mean "{near}"?' if near else f"there are {', '.join(METHODS)}"
         raise ConfigError(f"no method {shown(method)}; {hint}")
@@ -48,8 +58,9 @@ def method_name(method: str) -> str:
 
 def named(method: str) -> Method:
     """The method of this name. Raises ConfigError with the names there are."""
-    name = method_name(method)
-    return registry.method(name) or renamed.BASELINES[name]
+    found = registry.method(method_name(method))
+    assert found, "method_name knows it"
+    return found
 
 
 def configuration(method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False) -> Any:
@@ -65,7 +76,6 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
     20
     """
     kind = named(method).config
-    values = renamed.new_options(canonical(method), values)
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
     if "encoder" in values:

@@ -216,11 +216,9 @@ class Arranged:
     """How the hierarchy of labels limits what is suggested."""
 
     hierarchy: Annotated[
-        Literal["ranked", "narrowest", "all", "parents"],
+        Literal["ranked", "narrowest", "all"],
         typer.Option(
-            help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it. "
-            "parents: in place of a label below --min-confidence (0.5 if unset) the one above it, if that is sure "
-            "enough.",
+            help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it.",
         ),
     ] = "ranked"
     per_branch: Annotated[int | None, typer.Option(min=1, help="Labels below the same label at the top, at most.")] = (

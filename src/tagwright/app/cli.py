@@ -13,7 +13,6 @@ from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, es
 from tagwright.errors import InputError, TagwrightError, on_command_line
 from tagwright.readers.limits import within_limits
 from tagwright.registry import COMMANDS, command, registered
-from tagwright.renamed import new_arguments
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,6 +33,21 @@ _OF_ANNIF: Mapping[str, str] = {
     "optimize": "evaluate", "run": "serve",
 }  # fmt: skip
 "Commands of Annif, and what does their work here."
+
+_RENAMED: Mapping[str, str] = {
+    "options": "train METHOD --options", "sample": "reviews DOCS --sample", "graph": "describe DOCS --graph",
+    "candidates": "describe DOCS --candidates", "describe-labels": "labels --describe NAME",
+    "verify": "labels --verify --model DIR",
+}  # fmt: skip
+"Commands that 0.10 merged, and what to write now; errors until 0.12 say so."
+
+_GONE: Mapping[str, str] = {
+    "--hierarchy parents": "a lower --min-confidence does as well",
+    "--guesses": "zero_shot ranks as well without what is learned from its suggestions",
+    "--described": "labels --describe NAME writes descriptions",
+    **dict.fromkeys(("--synthesise", "--synthetic"), "label documents that people wrote"),
+}
+"Options that 0.11 removed, and what to do instead; errors until 0.12 say so."
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
 
@@ -90,9 +104,15 @@ def main() -> None:
 
 
 def _arguments(given: list[str]) -> list[str]:
-    """The arguments, in the words of this version, once the commands of other packages that they need are added."""
-    arguments = new_arguments(given or ["--help"], _say)
+    """The arguments, once the commands of other packages that they need are added."""
+    arguments = given or ["--help"]
     first = arguments[0]
+    if first in _RENAMED:
+        raise TagwrightError(f"no command {first} since 0.11; write tagwright {_RENAMED[first]}")
+    written = f" {' '.join(arguments).replace('=', ' ')} "
+    for gone, instead in _GONE.items():
+        if f" {gone} " in written:
+            raise TagwrightError(f"no {gone} since 0.11; {instead}")
     if first in _OF_ANNIF:
         raise TagwrightError(f"no command {first}, which is Annif's; did you mean {_OF_ANNIF[first]}?")
     others = [point.name for point in registered("commands")] if first == "--help" else {first} - {*COMMANDS}

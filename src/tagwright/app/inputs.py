@@ -11,14 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tagwright import renamed
 from tagwright.app.arguments import Chosen, Named, Reading
 from tagwright.core.checked import build, shown
 from tagwright.core.display import many
 from tagwright.core.progress import hint, note, silence, unlogged
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
-from tagwright.data.corpus import Corpus, is_synthetic, repeated_id
+from tagwright.data.corpus import Corpus, repeated_id
 from tagwright.data.vocabulary import Vocabulary, label_test, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError
@@ -172,10 +171,10 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
     values = values_of(None, settings)
     table = values.get("llm")
     options = build(LlmOptions, table, "llm.") if isinstance(table, Mapping) else LlmOptions()
-    if set(values) != {"llm"} or options.keywords or not options.model:
+    if set(values) != {"llm"} or not options.model:
         raise ConfigError(
             "a saved tagger (--model) keeps its configuration; --set can only add a language model that ranks its "
-            "first labels again: --set llm.model=NAME, and other llm options but llm.keywords"
+            "first labels again: --set llm.model=NAME, and other llm options"
         )
     return with_model(loaded, options)
 
@@ -238,15 +237,6 @@ def _located(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[
             yield file, (f"{file}:{line}" if line else file), document
 
 
-def read_with_synthetic(docs: Sequence[str], synthetic: Path | None, reading: Reading, chosen: Chosen) -> Corpus:
-    """The documents, with those of a file of `synthesise`. Raises ConfigError if others are in this file."""
-    if synthetic is None:
-        return read(docs, reading, chosen)
-    if other := next((each for each in Corpus.read(str(synthetic)) if not is_synthetic(each)), None):
-        raise ConfigError(f'{synthetic}: document "{other.id}" is not marked as synthetic; give it among DOCS')
-    return read([*docs, str(synthetic)], reading, chosen)
-
-
 def sources(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others."""
     return open_sources(*docs, **_options_of(reading), is_label=_label_test(chosen))
@@ -304,8 +294,10 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     A note says how many labels have no name in it: they keep another one, as in the replies of the server. Raises
     ConfigError for a language in which no label has a name.
     """
-    wanted = chosen.names_in or renamed.names_in(chosen.language, saved=chosen.labels is None)
-    source = chosen.labels or chosen.model or "labels"
+    wanted, source = chosen.names_in, chosen.labels or chosen.model or "labels"
+    if chosen.labels is None and chosen.language not in ("", AUTO, "none", "all"):
+        given = f"--language {chosen.language}"
+        raise ConfigError(f"{given} has no effect on a saved tagger alone (--model); for its names, --names-in")
     if chosen.names_in and not labels.languages:
         raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
     chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()

@@ -20,6 +20,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
+from tagwright.data.corpus import distinct_texts
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
@@ -28,7 +29,6 @@ from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.parents import fit_parents
 from tagwright.types import Document, Label, Run, Stage
 
 BATCH = 256
@@ -47,7 +47,11 @@ class Config(Checked):
     be encoded. With many labels, more documents help: 300, 1,000 and 3,000 on tib added 0.1, 0.5 and 0.9 nDCG@5."""
 
     candidates: AtLeastOne = 100
-    "Number of candidates per document to re-rank."
+    "Number of candidates per document to re-rank: the first of the fixed sum."
+
+    candidates_each: AtLeastZero = 10
+    """Number of candidates of each retriever to re-rank beside these, which it may find alone: a label that nearly all
+    documents have stands in no text. Chosen on train documents, see docs/results/few-labels.md."""
 
     exclude_self: bool | None = None
     """Never suggest the label that has the id of the document. None: where most documents are labels, and none is
@@ -82,6 +86,7 @@ def fit(
     if config.exclude_self is None:
         config = replace(config, exclude_self=excludes_self(tagger.vocabulary.own(documents), gold))
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
+    labelled = distinct_texts(documents, labelled)
     if len(labelled) < FEWEST:
         return tagger, None
     richer = with_more_stages(tagger)
@@ -147,8 +152,7 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     examples = fitted.examples
     confidence = fit_score_map(fitted.scores, examples.right, examples.run.rows)
     combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, confidence)
-    ranked = examples.run.rescored(fitted.scores, confidence(fitted.scores))
-    return _with_parents(replace(tagger, combiner=combiner), examples, ranked)
+    return replace(tagger, combiner=combiner)
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -158,15 +162,7 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
     """
     if tagger.combiner.learned_features or not len(examples.run.labels):
         return tagger
-    combiner = _weighted_sum(tagger).calibrated(examples.run, examples.right)
-    return _with_parents(replace(tagger, combiner=combiner), examples, combiner.confident(examples.run))
-
-
-def _with_parents(tagger: Tagger, examples: Examples, ranked: Run) -> Tagger:
-    """Learn how sure parents are, where labels have any. ranked: with confidences that have not seen the documents."""
-    if not len(tagger.vocabulary.links.labels):
-        return replace(tagger, parents=None)
-    return replace(tagger, parents=fit_parents(ranked, examples.gold, tagger.vocabulary.hierarchy))
+    return replace(tagger, combiner=_weighted_sum(tagger).calibrated(examples.run, examples.right))
 
 
 def without_confidence(tagger: Tagger) -> Tagger:
@@ -184,7 +180,12 @@ def describe_corpus(
     if learned := tagger.combiner.learned_features:  # at most two combiners stand on each other
         return replace(learned, first=learned.first if learned.first.learned_features else tagger.combiner)
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(plain(stage), Dense)), "")
-    options = FeatureOptions(candidates=config.candidates, exclude_self=bool(config.exclude_self), vectors=vectors)
+    options = FeatureOptions(
+        candidates=config.candidates,
+        candidates_each=config.candidates_each,
+        exclude_self=bool(config.exclude_self),
+        vectors=vectors,
+    )
     first = _weighted_sum(tagger)
     described = CandidateFeatures(first, tagger.vocabulary, options)
     weighted = {name: stage for name, stage in tagger.rerankers.items() if first.weight(name) or name == vectors}

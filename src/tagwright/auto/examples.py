@@ -12,8 +12,9 @@ from tagwright.auto.combiner import BASE, CombinerOptions, Examples, FittedCombi
 from tagwright.auto.out_of_fold import IN_THE_SUM, Folds
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import fit_logistic
-from tagwright.combining.features import FIXED_SUM, Features
-from tagwright.combining.pool import CandidatePool
+from tagwright.combining.features import FIXED_SUM, OWN, Features
+from tagwright.combining.pool import CandidatePool, PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.progress import counted
 from tagwright.core.steps import State
 from tagwright.tagger import Tagger
@@ -47,7 +48,7 @@ def with_trained(
             break
         for number, trained in enumerate(stages):
             trained[name] = folds.outside(name, number)
-    weights = {name: share(len(folds.documents), HALF) for name in IN_THE_SUM if name in stages[0]}
+    weights = {name: share(len(np.unique(folds.texts)), HALF) for name in IN_THE_SUM if name in stages[0]}
     pools, order = list[CandidatePool](), list[int]()
     for part, trained in zip(folds.parts, stages, strict=True):
         places = np.searchsorted(folds.scored, part).tolist()
@@ -64,6 +65,25 @@ def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> Cand
     first = described.first.weighted_sum
     assert first, "the combiner of the zero-shot method"
     return replace(described, first=replace(first, weights={**first.weights, **weights}))
+
+
+def best_alone(examples: Examples) -> tuple[str, Examples]:
+    """Return the retriever whose own scores rank the candidates best, by mean nDCG@5, and what it found so ranked."""
+    names, values, ranked = examples.features.names, examples.features.values, dict[str, Examples]()
+    for stage in (name.removesuffix(f": {OWN}") for name in names if name.endswith(f": {OWN}")):
+        found = values[:, names.index(f"{stage}: {OWN}")] > 0
+        run = examples.run.keep(found).rescored(values[found, names.index(f"{stage}: score")])
+        ranked[stage] = replace(examples, run=run, features=Features((), np.zeros((len(run.labels), 0), np.float32)))
+    return max(ranked.items(), key=lambda each: ndcg_at_5(each[1].run, each[1].gold).mean())
+
+
+def with_stage_alone(tagger: Tagger, name: str, ranked: Examples) -> Tagger:
+    """Return a tagger of one retriever, with confidences learned from the candidates that it ranked out of fold."""
+    stage = tagger.retrievers[name]
+    read = {stage.shares: tagger.retrievers[stage.shares]} if stage.shares else {}
+    combiner, retrievers = WeightedSum(weights=dict.fromkeys(read, 0.0)), {**read, name: stage}
+    alone = replace(tagger, retrievers=retrievers, rerankers={}, pool=PoolOptions(), combiner=combiner)
+    return combine.with_curve(alone, ranked)
 
 
 def stored(examples: Examples, weights: Mapping[str, float]) -> State:

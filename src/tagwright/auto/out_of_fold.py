@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tagwright.auto.combiner import assign_folds
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
-from tagwright.data.corpus import taken
+from tagwright.data.corpus import taken, text_groups
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.cache import keeps_documents
@@ -91,8 +91,7 @@ class Folds:
 
     gold: a row for each document, with labels. steps: the store of what is trained. dense: the name of the dense stage,
     and itself; it encodes the documents for `KNN_DENSE`. unread: the documents from whose texts RTS learns: none from
-    which the combiner learns, as it would know these better than the documents to be tagged. synthetic: how many of the
-    documents a language model wrote, which are too little to learn from alone.
+    which the combiner learns, as it would know these better than the documents to be tagged.
     """
 
     documents: Sequence[Document]
@@ -103,19 +102,26 @@ class Folds:
     steps: Steps = Steps()
     dense: tuple[str, Dense] | None = None
     unread: Sequence[Document] = ()
-    synthetic: int = 0
     _encoders: dict[str, Retriever] = field(default_factory=dict, init=False)
     _svms: dict[str, Linear] = field(default_factory=dict, init=False)
 
     @cached_property
     def parts(self) -> list[Longs]:
         """The documents to be scored, in folds."""
-        return parts(self.scored, len(self.documents) - self.synthetic, self.seed)
+        return parts(self.scored, len(self.documents), self.seed)
+
+    @cached_property
+    def texts(self) -> Longs:
+        """(documents,) equal for documents with the same text."""
+        return text_groups(self.documents)
 
     def outside(self, name: str, part: int) -> Retriever:
-        """Train a stage on all labelled documents but those of a part."""
-        others = np.setdiff1d(np.arange(len(self.documents)), self.parts[part])
+        """Train a stage on all labelled documents but those of a part, and others with their texts."""
+        others = self._others(part)
         return self._trained(name, others, others, f"fold-{part}")
+
+    def _others(self, part: int) -> Longs:
+        return np.flatnonzero(~np.isin(self.texts, self.texts[self.parts[part]]))
 
     def last(self, names: Collection[str]) -> dict[str, Retriever]:
         """Train the stages of these names on all labelled documents.
@@ -126,7 +132,7 @@ class Folds:
         learned = everything
         if len(self.parts) == 1 and 20 * len(self.scored) <= len(everything):
             # so few were left out that what was trained without them is as good as a full one
-            learned, fold = np.setdiff1d(everything, self.parts[0]), "fold-0"
+            learned, fold = self._others(0), "fold-0"
         return {name: self._trained(name, everything, learned, fold) for name in IN_THE_SUM if name in names}
 
     @cached_property

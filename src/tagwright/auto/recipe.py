@@ -15,14 +15,14 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from shlex import quote
 from time import monotonic
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tagwright.auto import combine, examples, reranking
+from tagwright.auto import combine, examples
 from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, better, fit_combiner, ndcg_at_5
 from tagwright.auto.out_of_fold import STAGES, Folds
 from tagwright.combining.candidate_features import CandidateFeatures
@@ -32,18 +32,16 @@ from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import is_synthetic, taken
+from tagwright.data.corpus import SYNTHETIC, distinct_texts, is_synthetic, same_texts, taken
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
-from tagwright.llm.options import LLM_RANKING, LlmOptions
 from tagwright.stages.by_language import plain
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
-from tagwright.tagger.language_model import with_keywords, with_model
 from tagwright.tagger.zero_shot import StageName
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.types import Document, Doubles, Longs, Run
@@ -94,14 +92,13 @@ class Config(Checked):
     3,000, and 10,000 where the stages of a tagger are combined."""
 
     candidates: AtLeastOne = 100
-    "Number of candidates per document to re-rank."
+    "Number of candidates per document to re-rank: the first of the fixed sum."
+
+    candidates_each: AtLeastZero = combine.Config.candidates_each
+    "Number of candidates of each stage to re-rank beside these, which it may find alone."
 
     labelled: AtLeastOne = 1500
     "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
-
-    llm: LlmOptions = field(default_factory=LlmOptions)
-    """The language model that ranks the first candidates again, if one is named. Its calls are not among the
-    minutes, they have a budget of their own."""
 
     seed: AtLeastZero = 0
     "Seed of all random choices."
@@ -132,8 +129,8 @@ class Config(Checked):
 class Data:
     """The training data. gold: a row for each document. chosen: places of the labelled ones to train the combiner on.
 
-    labelled, synthetic: places of those with labels, and of those among them that a language model wrote: stages learn
-    from these, but nothing is measured or counted on them.
+    labelled: places of those with labels. texts: how many different ones are labelled; a text is measured on once, and
+    documents with the same text are not learned from where it is.
     judged: a row for each document, with the labels that reviewers accepted or rejected; if a row has any, the other
     labels of this document are unknown. steps: the store of finished stages.
     """
@@ -144,7 +141,7 @@ class Data:
     judged: Run | None
     chosen: Longs
     labelled: Longs
-    synthetic: Longs
+    texts: int
     steps: Steps
 
     @classmethod
@@ -157,21 +154,13 @@ class Data:
         config: Config,
         steps: Steps,
     ) -> Self:
-        """Draw the documents that the combiner learns from. Raises ConfigError where hardly any label is a person's."""
+        """Draw the documents that the combiner learns from. Raises ConfigError if a language model wrote a document."""
         labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
-        synthetic = labelled[[is_synthetic(each) for each in taken(documents, labelled)]]
-        real = np.setdiff1d(labelled, synthetic)
-        if len(synthetic) and len(real) < combine.FEWEST:
-            raise ConfigError(f"synthetic documents need at least {combine.FEWEST} others with labels, got {len(real)}")
-        chosen = np.sort(np.random.default_rng(config.seed).permutation(real)[: config.labelled])
-        return cls(documents, labels, gold, judged, chosen, labelled, synthetic, steps)
-
-    def corpus(self, most: int, seed: int) -> Sequence[Document]:
-        """The documents that no language model wrote; so many of them, where one wrote some."""
-        if not len(self.synthetic):
-            return self.documents
-        others = np.setdiff1d(np.arange(len(self.documents)), self.synthetic)
-        return taken(self.documents, np.sort(np.random.default_rng(seed).permutation(others)[:most]))
+        if wrong := next((each.id for each in taken(documents, labelled) if is_synthetic(each)), None):
+            raise ConfigError(f'a language model wrote document "{wrong}" ({SYNTHETIC}); leave such out since 0.11')
+        distinct = distinct_texts(documents, labelled)
+        chosen = np.sort(np.random.default_rng(config.seed).permutation(distinct)[: config.labelled])
+        return cls(documents, labels, gold, judged, chosen, labelled, len(distinct), steps)
 
     @property
     def teaching(self) -> list[Document]:
@@ -180,8 +169,8 @@ class Data:
 
     @property
     def unread(self) -> list[Document]:
-        """The documents that teach nothing by their labels: neither chosen nor synthetic."""
-        read = np.union1d(self.chosen, self.synthetic)
+        """The documents that teach nothing by their labels, as they were not chosen."""
+        read = same_texts(self.documents, self.chosen)
         return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
 
     def examples(
@@ -239,7 +228,8 @@ def _over(model: Tagger, documents: Sequence[Document], config: Config, gold: Ru
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     corpus = combine.Config.corpus if config.corpus is None else config.corpus
-    settings = combine.Config(corpus=corpus, candidates=config.candidates, combiner=options)
+    each = config.candidates_each
+    settings = combine.Config(corpus=corpus, candidates=config.candidates, candidates_each=each, combiner=options)
     tagger, combiner = combine.fit(documents, model, settings, gold=gold, judged=judged)
     if combiner is None:
         raise ConfigError(f"{combine.FEWEST} documents with labels of the vocabulary are needed to combine, or more")
@@ -250,8 +240,7 @@ def _over(model: Tagger, documents: Sequence[Document], config: Config, gold: Ru
 def _begun(data: Data, config: Config) -> tuple[Data, Tagger]:
     """Return the data with the translated names of the labels, and the tagger of the zero-shot method."""
     start = zero_shot.train(data.documents, data.labels, config.zero_shot)
-    data = replace(data, labels=start.vocabulary)
-    return data, with_keywords(start, config.llm, data.teaching)
+    return replace(data, labels=start.vocabulary), start
 
 
 def _learned(data: Data, config: Config, until: float) -> Tagger:
@@ -266,12 +255,18 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     data, start = _begun(data, config)
     names, exclude_self = _stages(data, start, config)
     if not names:
-        return _untrained(start, data, config, STAGES[0].lacking({"labelled": len(data.labelled)}))
+        return _untrained(start, data, config, STAGES[0].lacking({"labelled": data.texts}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     if len(data.chosen) >= MANY:
         options = replace(options, folds=3)
     corpus = 3000 if config.corpus is None else config.corpus
-    settings = combine.Config(corpus=corpus, candidates=config.candidates, exclude_self=exclude_self, combiner=options)
+    settings = combine.Config(
+        corpus=corpus,
+        candidates=config.candidates,
+        candidates_each=config.candidates_each,
+        exclude_self=exclude_self,
+        combiner=options,
+    )
     richer = combine.with_more_stages(combine.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
@@ -297,7 +292,7 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
         unread += place not in learned_from and bool(document.title and (document.abstract or document.sections))
         own.append(data.labels.index.get(document.id, -1))
     encoders = sum(isinstance(plain(stage), Dense) for stage in start.retrievers.values())
-    held = {"labelled": len(data.labelled), "unread": unread, "encoders": encoders}
+    held = {"labelled": data.texts, "unread": unread, "encoders": encoders}
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
     if config.trained is None:
         for name, why in lacking.items():
@@ -313,8 +308,7 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config, in_time: Calla
     """What all documents tell, stored: no label of a document is read for it."""
 
     def describe() -> State:
-        corpus = data.corpus(settings.corpus, settings.combiner.seed)
-        described = combine.describe_corpus(tagger, corpus, settings, in_time)
+        described = combine.describe_corpus(tagger, data.documents, settings, in_time)
         with scratch_folder() as folder:
             described.save(folder)
             return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
@@ -347,7 +341,6 @@ def _with_trained(
         steps=data.steps,
         dense=next(((name, stage) for name, stage in encoding if isinstance(stage, Dense)), None),
         unread=data.unread,
-        synthetic=len(data.synthetic),
     )
     described_by_all, weights = data.examples(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
@@ -374,23 +367,24 @@ def _kept(
     trial: Trial,
     ran: Sequence[str],
 ) -> Tagger:
-    """Keep what was learned, the language model too if it helps; say what was tried, and what it brought.
+    """Keep what was learned; say what was tried, and what it brought.
 
     kept: the name of what was learned; the zero-shot method stays where it is clearly better in cross-validation. ran:
     the names of the stages that were trained.
     """
-    fixed, (tagger, fitted) = ndcg_at_5(plain.run, plain.gold), trial
+    fixed, (tagger, fitted), lost = ndcg_at_5(plain.run, plain.gold), trial, dict[str, Doubles]()
     measured = {"zero_shot": fixed, kept: fitted.measured}
-    ranked, gold, lost = fitted.ranking, fitted.examples.gold, dict[str, Doubles]()
     adds_nothing = fitted.ranker is None and not better(fitted.measured, fixed, options.margin)
     if adds_nothing or better(fixed, fitted.measured, options.margin):
-        kept, tagger, ranked, gold = "zero_shot", combine.with_curve(start, plain), plain.run, plain.gold
+        kept, tagger = "zero_shot", combine.with_curve(start, plain)
     else:
         lost = examples.brought(fitted, options)
-    means, asked = {name: float(values.mean()) for name, values in measured.items()}, ""
-    if config.llm.model:
-        learned = reranking.learn(tagger, ranked, gold, data.teaching, config.llm, config.seed)
-        tagger, means[LLM_RANKING], asked = learned
+    stage, alone = examples.best_alone(fitted.examples)
+    if better(scores := ndcg_at_5(alone.run, alone.gold), measured[kept], options.margin):
+        note(f"{kept} has nDCG@5 {100 * measured[kept].mean():.1f}, and {stage} alone is clearly better: it is kept")
+        kept, tagger, lost = f"{stage} alone", examples.with_stage_alone(trial[0], stage, alone), {}
+        measured[kept] = scores
+    means = {name: float(values.mean()) for name, values in measured.items()}
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
     where = f"in cross-validation on {len(fixed):,} labelled documents"
     beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"
@@ -398,8 +392,6 @@ def _kept(
     detail(f"nDCG@5 {where}: {tried}")
     if lost:
         detail(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
-    if asked:
-        note(asked)
     flag, name, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")
     again = flag + quote(name + value) if flag else name + value  # as it is typed in a shell, or in Python
     detail(f"to train these again, whatever the time: {again}")
@@ -409,11 +401,11 @@ def _kept(
 
 
 def _untrained(start: Tagger, data: Data, config: Config, why: str) -> Tagger:
-    """Return the tagger of the zero-shot method, with the language model if one is named. why: no stage is trained."""
+    """Return the tagger of the zero-shot method. why: no stage is trained."""
     if len(data.labelled):
         _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(data.labelled), why)
     nothing: Mapping[str, Mapping[str, float]] = {"nDCG@5": {}, "brought": {}}
-    return _finished(with_model(start, config.llm), data, config, "zero_shot", [], nothing)
+    return _finished(start, data, config, "zero_shot", [], nothing)
 
 
 def _finished(

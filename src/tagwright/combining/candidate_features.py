@@ -15,7 +15,7 @@ from tagwright.combining.combiner import Combiner
 from tagwright.combining.corpus_features import NearestDocuments, count_labels, label_properties
 from tagwright.combining.features import Features, document_features, features
 from tagwright.combining.pool import CandidatePool
-from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import check_indptr
 from tagwright.data.string_table import check_places
@@ -32,6 +32,10 @@ class FeatureOptions(Checked):
 
     candidates: AtLeastOne = 100
     "Candidates of a document that are described: the best by the fixed sum. Others stay behind them in its order."
+
+    candidates_each: AtLeastZero = 0
+    """The first candidates of each retriever that are described beside them, however little it counts in the fixed sum:
+    what only one stage finds can be learned. Taggers that were saved without this option have 0."""
 
     exclude_self: bool = False
     "Whether documents are labels too: the label that has the id of a document is then no candidate of it."
@@ -65,7 +69,7 @@ class CandidateFeatures:
         return {**label_properties(self.labels), **counts}
 
     def ranked(self, pool: CandidatePool) -> tuple[Run, Mask]:
-        """All candidates as the fixed sum ranks them, and (suggestions,) which of them are described: the best."""
+        """All candidates as the fixed sum ranks them, and (suggestions,) which are described, see `FeatureOptions`."""
         everything = self.first.combine(pool)
         allowed = np.ones(len(everything.labels), np.bool_)
         if self.options.exclude_self:
@@ -73,10 +77,13 @@ class CandidateFeatures:
             allowed = everything.labels != np.array(own, np.int64)[everything.rows]
         described = np.zeros(len(allowed), np.bool_)
         described[allowed] = everything.keep(allowed).ranks <= self.options.candidates
+        if each := self.options.candidates_each:
+            for found in pool.found.values():
+                described |= allowed & everything.held_by(found.top(each))
         return everything, described
 
     def candidates(self, pool: CandidatePool) -> Run:
-        """Return the best candidates of each document by the fixed sum: the ones to compute features of."""
+        """Return the candidates of each document to compute features of, ranked by the fixed sum."""
         everything, described = self.ranked(pool)
         return everything.keep(described)
 

@@ -1,6 +1,6 @@
 """Pool the candidates of all retrievers, with the results of every stage."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -111,8 +111,3 @@ class CandidatePool:
         return replace(
             self, found=found, stages={name: each for name, each in self.stages.items() if name not in names}
         )
-
-    def dropping(self, names: Collection[str], options: PoolOptions = PoolOptions()) -> Self:
-        """Return the pool as it is without these stages, and without the candidates that only they found."""
-        rest = self.without(*names)
-        return self.of(self.documents, rest.found, rest.stages, self.readings, options)

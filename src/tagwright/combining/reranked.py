@@ -98,8 +98,8 @@ class Reranked(Combiner):
     def check_can_learn(self) -> None:
         """Raise ConfigError: how far the model is trusted fits the old ranking."""
         raise ConfigError(
-            "how to combine the stages is not learned where a language model ranks again; learn it with the model: "
-            f"train auto with {option('reviews', 'FILE')} and {setting('llm.model', 'NAME')}"
+            "how to combine the stages is not learned where a language model ranks again; train a tagger without it "
+            f"({option('reviews', 'FILE')}), and add the model when it suggests, {setting('llm.model', 'NAME')}"
         )
 
     def describe(self, stages: Collection[str]) -> str:

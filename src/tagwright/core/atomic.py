@@ -30,6 +30,9 @@ from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
 MANIFEST = "manifest.json"
 
+PATIENCE = 5.0
+"Seconds to wait for another writer: one that saves is done by then, one that goes on for longer is named."
+
 WINDOWS = os.name == "nt"
 
 T = TypeVar("T")
@@ -89,7 +92,7 @@ def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True, rea
 
     kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. read: the
     `saved_version` that was read there, if another one must not be replaced. Raises TagwrightError as `replace_file`
-    does, and when another process has been writing there for ten minutes; OccupiedError when `folder` holds anything
+    does, and when another process is writing there for long; OccupiedError when `folder` holds anything
     else, files that its manifest does not list, or what needs overwrite; ChangedError for another than was read.
     """
     folder = Path(folder)
@@ -153,7 +156,7 @@ def exists(folder: Path, file: Path) -> bool:
     with contextlib.suppress(OSError, TagwrightError):
         place = link_target(folder)
         if not file.is_file() and _previous(place).is_dir():
-            with locked(place, patience=5):  # its owner has cleaned up
+            with locked(place):  # its owner has cleaned up
                 return file.is_file()
     return file.is_file()
 
@@ -271,27 +274,38 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def locked(path: Path, patience: float = 600) -> Iterator[None]:
+def locked(path: Path, patience: float | None = None, *, place: Path | None = None) -> Iterator[None]:
     """Hold the lock for writing `path`, and remove the files of killed writers. It is held once in a process.
 
-    patience: seconds to wait for another writer.
+    patience: seconds to wait for another writer; None: PATIENCE. place: what the error calls the path. Raises
+    TagwrightError, which names the process that holds it.
     """
     from filelock import FileLock, Timeout
 
     file = path.with_name(f".{path.name}.lock")
-    lock = FileLock(file, timeout=patience, poll_interval=0.02, thread_local=False)
+    lock = FileLock(file, timeout=PATIENCE if patience is None else patience, poll_interval=0.02, thread_local=False)
     file.touch()  # fails at once if nothing can be created; the lock would retry until its timeout
     try:
         lock.acquire()
     except Timeout:
-        raise TagwrightError(f"{path}: another process is writing there; try again when it is done") from None
+        raise TagwrightError(
+            f"{place or path}: {_holder(file)} is writing there; try again when it is done, or choose another place"
+        ) from None
     try:
+        with contextlib.suppress(OSError):  # a full disk is noticed by who writes
+            file.write_text(str(os.getpid()), encoding="ascii")
         _tidy(path)
         yield
     finally:
         with contextlib.suppress(OSError):  # Windows does it when the lock is released
             _remove(file)
         lock.release()
+
+
+def _holder(lock: Path) -> str:
+    with contextlib.suppress(OSError, ValueError):  # on Windows, nobody else can read it
+        return f"another process ({int(lock.read_text(encoding='ascii'))})"
+    return "another process"
 
 
 def replace(source: Path, target: Path) -> None:

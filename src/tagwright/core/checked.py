@@ -174,6 +174,14 @@ def _read(value: Any, kind: Any) -> Any:
 _ELSEWHERE = {"C": "cost", "lr": "learning_rate", "random_state": "seed"}
 "Names of options in scikit-learn and PyTorch that are not like ours, and ours."
 
+_GONE = {
+    **dict.fromkeys(("log_every", "evaluations"), "its default always applies"),
+    "guesses": "zero_shot ranks as well without what is learned from its suggestions",
+    "llm": "add the language model to a saved tagger when it suggests, and to the zero-shot method",
+    **dict.fromkeys(("llm.keywords", "llm.documents"), "a language model only ranks, and its weight is llm.weight"),
+}
+"Options that 0.11 removed, and what to do instead; errors until 0.12 say so."
+
 
 class UnknownOptionError(ConfigError, TypeError):
     """An option, or a keyword argument, that does not exist; the message has the nearest one.
@@ -186,6 +194,8 @@ class UnknownOptionError(ConfigError, TypeError):
         near = elsewhere if elsewhere in known else nearest(name, known)
         listed = ", ".join(each for each, whole in known.items() if each == whole)
         hint = f'did you mean "{within}{known[near]}"?' if near else f"known are {listed}"
+        gone = _GONE.get(within + name) or _GONE.get(name)
+        hint = f"gone since 0.11: {gone}" if gone else hint
         super().__init__(f'unknown option "{within}{name[:100]}"; {hint}')
         self.name, self.known, self.within = name, known, within
 

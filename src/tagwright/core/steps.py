@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.atomic import check_replaceable, delete, delete_empty, replace_file, replace_folder
+from tagwright.core.atomic import check_replaceable, delete, delete_empty, locked, replace_file, replace_folder, writing
 from tagwright.core.checked import shown
 from tagwright.core.display import escaped
 from tagwright.core.saved import is_first, read_manifest, write_manifest, write_manifest_file
-from tagwright.errors import ConfigError, ModelError, TagwrightError, option
+from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError, option
 
 KIND = "unfinished training"
 
@@ -46,12 +46,14 @@ class State:
 class Steps:
     """Store the steps of a training: each has a folder with its latest or final state.
 
-    folder: None stores nothing. resume: read stored steps instead of computing them again. All processes of `accelerate
-    launch` read; only the first one writes.
+    folder: None stores nothing. resume: read stored steps instead of computing them again. training: a digest of all
+    that determines the training, its data too, which each step is stored with. All processes of `accelerate launch`
+    read; only the first one writes.
     """
 
     folder: Path | None = None
     resume: bool = False
+    training: str = ""
 
     @property
     def writes(self) -> bool:
@@ -78,8 +80,8 @@ class Steps:
     def latest(self, config: Mapping[str, Any]) -> State | None:
         """Return the last stored state; None if there is none, or the training is not resumed.
 
-        config: plain JSON, all that determines the step. Raises ConfigError when it was started with another config,
-        ModelError when the file is damaged.
+        config: plain JSON, all that determines the step. Raises ConfigError when it was started with another config, or
+        is of another training, ModelError when the file is damaged.
         """
         from safetensors import SafetensorError, safe_open
 
@@ -93,8 +95,11 @@ class Steps:
                 raise ValueError("its checksum differs")
             step = json.loads(metadata["step"])
             before, state = step["config"], State(arrays, step["values"])
+            training = step.get("training", self.training)  # 0.10 stored none
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
+        if training != self.training:
+            raise ConfigError(f"{path}: is of a training with other data or options; remove it, or train anew")
         _check_resumed(path, before, config)
         return state
 
@@ -108,7 +113,7 @@ class Steps:
         if not self.folder or not self.writes:
             return
         arrays = {name: np.asarray(array, order="C") for name, array in state.arrays.items()}
-        step = json.dumps({"values": dict(state.values), "config": dict(config)})
+        step = json.dumps({"values": dict(state.values), "config": dict(config), "training": self.training})
         with replace_file(self.folder / NAME) as path:
             for file in self.folder.glob(".tmp??????"):  # left by safetensors in a killed process
                 delete(file)  # nobody else saves here now: the file is locked
@@ -149,27 +154,34 @@ class Start:
 def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
     """Yield the store of a training's steps, in the folder OUTPUT.training; the caller removes it after saving.
 
-    Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, as
-    when it is refused, neither it nor folders made for it are left. Raises ConfigError if the folder holds a training
-    with other options or data, or one and resume is False; TagwrightError if the folder is something else.
+    Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, or
+    its data or options are refused, as they would be again, neither it nor folders made for it are left. The folder is
+    locked until the caller is done. Raises ConfigError if the folder holds a training with other options or data, or
+    one and resume is False; TagwrightError if the folder is something else, or another training runs there.
     """
     if output is None:
         yield Steps()
         return
     folder = beside(output)
     made = [parent for parent in folder.parents if not parent.exists()]
-    if is_first():
-        _prepare(folder, start, resume=resume)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield Steps(folder, resume)
-    except (TagwrightError, KeyboardInterrupt) as stop:
-        if not _waits(folder):
-            remove(folder)
-            delete_empty(*made)
-        elif isinstance(stop, KeyboardInterrupt):
-            _say(f"{folder}: interrupted; continue with {option('resume', python='resume=True')}")
-        raise
+    with contextlib.ExitStack() as stack:
+        if is_first():
+            with writing(folder):
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(folder.with_name(f"{folder.name}.running"), 0, place=folder))
+            _prepare(folder, start, resume=resume)
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            yield Steps(folder, resume, digest([json.dumps(_identity(start), sort_keys=True)]))
+        except (TagwrightError, KeyboardInterrupt) as stop:
+            refused = isinstance(stop, InputError) or (isinstance(stop, ConfigError) and not resume)
+            if refused or not _waits(folder):
+                remove(folder)
+                stack.close()  # the file of the lock is beside the folder
+                delete_empty(*made)
+            elif isinstance(stop, KeyboardInterrupt):
+                _say(f"{folder}: interrupted; continue with {option('resume', python='resume=True')}")
+            raise
 
 
 def remove(folder: Path) -> None:
@@ -225,9 +237,8 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
         if not resume:
             problem = f"a training is not finished; continue it with {option('resume', python='resume=True')}"
             raise ConfigError(f"{folder}: {problem}, or remove this folder")
-        before = read_manifest(folder, KIND)
-        now = {"method": start.method, "options": dict(start.options), "data": dict(start.data)}
-        _check_resumed(folder, {name: before.get(name) for name in now}, json.loads(json.dumps(now)))
+        before, now = read_manifest(folder, KIND), _identity(start)
+        _check_resumed(folder, {name: before.get(name) for name in now}, now)
         if differences := "; ".join(_other_machine(before.get("machine", {}), start.machine)):
             _say(f"{folder}: resumed with {differences}; the last digits of the weights will differ")
     elif resume:
@@ -239,6 +250,14 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
     else:
         with replace_folder(folder, KIND) as new:
             write_manifest(new, KIND, asdict(start))
+
+
+def _identity(start: Start) -> dict[str, Any]:
+    """Return all that must not change between start and resumption, as it is read from JSON."""
+    found: dict[str, Any] = json.loads(
+        json.dumps({"method": start.method, "options": dict(start.options), "data": dict(start.data)})
+    )
+    return found
 
 
 def _other_machine(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:

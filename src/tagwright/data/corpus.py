@@ -17,6 +17,7 @@ from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import shown
 from tagwright.core.display import FIRST, html_table, many
 from tagwright.core.outputs import write_output
+from tagwright.core.progress import note
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.in_memory import Texts, located
@@ -255,7 +256,11 @@ def text_key(document: Document) -> bytes:
 
     To train on one and measure on the other overestimates a tagger.
     """
-    return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
+    return _digest_of(document.text)
+
+
+def _digest_of(text: str) -> bytes:
+    return blake2b(" ".join(text.split()).encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def text_digests(documents: Iterable[Document]) -> list[str]:
@@ -267,6 +272,25 @@ def text_digests(documents: Iterable[Document]) -> list[str]:
     return nsmallest(1_000, {text_key(document).hex() for document in documents})
 
 
+def folded_key(document: Document) -> bytes:
+    """Return the same key also where case differs: for all but what is stored, which `text_key` names."""
+    return _digest_of(document.text.casefold())
+
+
+def text_groups(documents: Iterable[Document]) -> Longs:
+    """(documents,) the place of the first document with the same text: ids, case and white space are ignored.
+
+    What was learned from a text is no evidence about the same text. A document without text is like no other.
+
+    >>> bees = [Document("1", "Bees"), Document("2", "Taxes"), Document("3", "", " bees"), Document("4"), Document("5")]
+    >>> text_groups(bees).tolist()
+    [0, 1, 0, 3, 4]
+    """
+    first = dict[bytes, int]()
+    keys = (folded_key(each) if each.text.strip() else str(place).encode() for place, each in enumerate(documents))
+    return np.array([first.setdefault(key, place) for place, key in enumerate(keys)], np.int64)
+
+
 def same_texts(documents: Iterable[Document], rows: Longs) -> Longs:
     """These rows and those of all documents that have the text of one of them, in order.
 
@@ -276,9 +300,23 @@ def same_texts(documents: Iterable[Document], rows: Longs) -> Longs:
     """
     if not len(rows):
         return rows
-    keys = list(map(text_key, documents))
-    wanted = {keys[row] for row in rows.tolist()}
-    return np.array([row for row, key in enumerate(keys) if key in wanted], np.int64)
+    groups = text_groups(documents)
+    return np.flatnonzero(np.isin(groups, groups[rows]))
+
+
+def distinct_texts(documents: Sequence[Document], rows: Longs) -> Longs:
+    """These rows without those whose text is that of an earlier one, which a line counts: a text is evidence once.
+
+    >>> distinct_texts([Document("1", "Bees"), Document("2", "Taxes")], np.arange(2)).tolist()
+    [0, 1]
+    """
+    groups = text_groups(documents[row] for row in rows.tolist())
+    firsts = groups == np.arange(len(rows))
+    if copies := int((~firsts).sum()):
+        copy = int(np.flatnonzero(~firsts)[0])
+        ids = " and ".join(shown(documents[int(rows[place])].id, 100) for place in (groups[copy], copy))
+        note(f"{many(copies, 'labelled document')} with the text of another (first: {ids}): measured on each text once")
+    return rows[firsts]
 
 
 def is_synthetic(document: Document) -> bool:

@@ -1,9 +1,8 @@
-"""Gold labels for training, or confident suggestions of another tagger in their place."""
+"""Gold labels for training."""
 
 import logging
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -62,19 +61,6 @@ def excludes_self(own: Longs, gold: Run | None = None) -> bool:
     """
     is_right = gold is not None and bool((gold.labels == own[gold.rows]).any())
     return bool(len(own) and (own >= 0).mean() > 0.5 and not is_right)
-
-
-def confident(run: Run, *, most: int = 1, share: float = 0.5) -> Run:
-    """Pseudo labels: of each document's first `most` labels, the share of all with the largest scores.
-
-    >>> confident(Run.from_rows([{4: 0.9, 1: 0.8}, {2: 0.3}])).indptr.tolist()
-    [0, 1, 1]
-    """
-    first = run.top(most)
-    kept = np.zeros(len(first.labels), np.bool_)
-    kept[np.argsort(-first.scores, kind="stable")[: max(1, round(share * len(first.labels)))]] = True
-    kept_run = first.keep(kept)
-    return replace(kept_run, scores=np.ones_like(kept_run.scores))
 
 
 def sample_labels(gold: Run, labels: int, share: float, *, seed: int = 0) -> Run:

@@ -1,29 +1,17 @@
-"""Keywords of labels, in an editable file and in descriptions (DEPL 3.2)."""
+"""Keywords of labels, in an editable file (DEPL 3.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.lines import Place, id_field, json_lines, texts_field, write_json_lines
 from tagwright.types import Label
 
 Keywords: TypeAlias = Mapping[str, Sequence[str]]
 "Label id -> its keywords, the most important first. A label without words may be missing."
-
-
-def with_keywords(labels: Vocabulary, keywords: Keywords) -> Vocabulary:
-    """The same labels with their keywords at the end of their descriptions, for any method that reads these."""
-
-    def richer(label: Label) -> Label:
-        parts = [label.description, " ".join(keywords.get(label.id, ()))]
-        return replace(label, description=" ".join(part for part in parts if part))
-
-    return Vocabulary(map(richer, labels))
 
 
 def keyword_records(labels: Iterable[Label], keywords: Keywords) -> Iterable[dict[str, Any]]:

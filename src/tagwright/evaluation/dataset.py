@@ -11,7 +11,7 @@ import numpy as np
 
 from tagwright.core.progress import bar
 from tagwright.data import run_files
-from tagwright.data.corpus import SYNTHETIC, Corpus, is_synthetic, text_digests, text_key
+from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, text_digests
 from tagwright.data.in_memory import with_labels
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
@@ -116,7 +116,7 @@ def evaluation_set(
     allowed = allowed_by(vocabulary, options)
     labelled_corpus = with_labels(corpus, read_qrels(qrels, corpus.ids, vocabulary.index)) if qrels else corpus
     lengths, had_labels, shared = array("q"), array("b"), list[str]()
-    train_texts = set(map(text_key, train)) if train else set()
+    train_texts = set(map(folded_key, train)) if train else set()
 
     def scan() -> Iterator[Document]:  # documents are decoded once, and what is needed of each is kept on the way
         for document in labelled_corpus:
@@ -127,7 +127,7 @@ def evaluation_set(
                 )
             lengths.append(len(document.text.split()))
             had_labels.append(bool(document.labels))
-            if train_texts and text_key(document) in train_texts:
+            if train_texts and folded_key(document) in train_texts:
                 shared.append(document.id)
             yield document
 
@@ -221,7 +221,6 @@ def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) 
         above=ancestors_in(data.vocabulary),
         lengths=data.lengths,
         measures=measures,
-        broad=data.options.hierarchy == "parents",
     )
 
 

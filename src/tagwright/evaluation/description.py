@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagwright.core.display import many
-from tagwright.data.corpus import text_key
+from tagwright.data.corpus import folded_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, DataCounts, advise, best_at
 from tagwright.text.words import ANALYSIS, fold
@@ -112,7 +112,7 @@ class Survey:
             self.having[f"metadata {name}"] += bool(values)
         if not self.words[-1]:
             self.empty.append(document.id)
-        elif (first := self.texts.setdefault(text_key(document), document.id)) != document.id:
+        elif (first := self.texts.setdefault(folded_key(document), document.id)) != document.id:
             self.duplicates.append((first, document.id))
 
     def facts(self) -> dict[str, int | float | str]:
@@ -171,7 +171,7 @@ class Survey:
 
     def overlap_warnings(self, test: Iterable[Document]) -> Iterator[str]:
         """Yield a warning if texts of test documents are among these documents too."""
-        shared = [(document.id, self.texts[key]) for document in test if (key := text_key(document)) in self.texts]
+        shared = [(document.id, self.texts[key]) for document in test if (key := folded_key(document)) in self.texts]
         if shared:
             yield f"{many(len(shared), 'test document')} among DOCS too, such as {shared[0][0]} ({shared[0][1]})"
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tagwright.data.corpus import distinct_texts
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import option
 from tagwright.evaluation.metrics import Hits, labelled, ndcg
@@ -12,10 +13,13 @@ from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Longs, Run
 
 
-def validation_rows(gold: Run, *, supervised: bool, seed: int = 0) -> Longs:
+def validation_rows(
+    gold: Run, documents: Sequence[Document] | None = None, *, supervised: bool, seed: int = 0
+) -> Longs:
     """Draw rows of labelled documents to validate on: at most 200, and none where there would be fewer than 20.
 
-    supervised: whether training uses the labels. If so, at most a tenth is drawn, which must be left out of training.
+    documents: of the rows, no text of which is drawn twice. supervised: whether training uses the labels. If so, at
+    most a tenth is drawn, which must be left out of training, and all others with the same texts.
 
     >>> gold = Run.from_rows([[0]] * 300)
     >>> len(validation_rows(gold, supervised=True)), len(validation_rows(gold, supervised=False))
@@ -24,6 +28,7 @@ def validation_rows(gold: Run, *, supervised: bool, seed: int = 0) -> Longs:
     0
     """
     rows = np.flatnonzero(labelled(gold))
+    rows = rows if documents is None else distinct_texts(documents, rows)
     count = min(200, len(rows) // (10 if supervised else 1))
     if count < 20:  # a result on so few would be random
         count = 0

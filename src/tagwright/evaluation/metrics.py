@@ -232,16 +232,6 @@ class AncestorOverlap:
         return cls(*(np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in (suggested, right, shared)))
 
 
-def with_ancestors(gold: Run, above: Any) -> Run:
-    """Add all labels above them to the gold labels. above: (labels, labels), see `ancestors`.
-
-    >>> with_ancestors(Run.from_rows([[2]]), ancestors(Run.from_rows([[], [0], [1]]))).labels.tolist()
-    [0, 1, 2]
-    """
-    extended = _extended(gold, above)
-    return Run.of_distinct(extended.indptr, extended.indices, np.ones(len(extended.indices), np.float32))
-
-
 def hierarchical_precision(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
     """hP@k, micro: (documents,) |P^ and G^| and |P^|; hP@k is the ratio of their totals over all documents.
 

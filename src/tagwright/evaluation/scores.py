@@ -120,7 +120,6 @@ def evaluate(
     measures: Sequence[str] | None = None,
     samples: int = 1000,
     seed: int = 0,
-    broad: bool = False,
 ) -> Scores:
     """Score a run against the gold labels of the same documents, every measure with a 95% bootstrap interval.
 
@@ -132,7 +131,6 @@ def evaluate(
     lengths: (documents,) number of words; gives the slices short, medium and long.
     measures: names such as P@7, instead of the standard ones.
     samples: of the bootstrap.
-    broad: whether a confidence is the probability that the label or any label below it is right.
 
     Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
     are outside the slice too. Logs a warning for fewer than ten documents, whose intervals say little. Raises
@@ -154,7 +152,7 @@ def evaluate(
     }
     if run.confidences is None:
         return Scores(len(gold), whole, parts)
-    judged = Judged.of(run, run.confidences, metrics.with_ancestors(gold, above) if broad else gold)
+    judged = Judged.of(run, run.confidences, gold)
     return Scores(len(gold), whole, parts, assess(judged, samples=samples, seed=seed))
 
 

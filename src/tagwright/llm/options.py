@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive
 from tagwright.errors import ConfigError
 
 Parameter: TypeAlias = str | int | float | bool
@@ -27,19 +27,11 @@ class LlmOptions(Checked):
     candidates: AtLeastOne = 20
     "How many of a document's candidates the model ranks: the first ones."
 
-    keywords: bool = False
-    """Whether the model also gives each document keywords, by which exact_match and tfidf find more candidates: a
-    second call for each document. With auto, one for each document that is read: `corpus` and `labelled`."""
-
     characters: AtLeastOne = 4000
     "The most characters of a document that are sent: its beginning."
 
     weight: NotNegative = 0.5
-    """How much a point of the model, of 10, changes a score where no labelled documents teach it. It was not measured:
-    that depends on the model."""
-
-    documents: Annotated[int, Range(least=2)] = 100
-    "auto: labelled documents, drawn by the seed, on which it is learned how far the model is to be trusted."
+    "How much a point of the model, of 10, changes a score. It was not measured: that depends on the model."
 
     prompts: str = ""
     "A folder with other instructions for the model: the files of tagwright/llm/prompts, changed."
@@ -71,13 +63,6 @@ class LlmOptions(Checked):
 
     parameters: Mapping[str, Parameter] = field(default_factory=lambda: {"temperature": 0})
     "What else is sent with each call, such as temperature or seed."
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.keywords and self.response == "systemone":
-            raise ConfigError(
-                "llm.keywords need a model that writes; a decision model (llm.response=systemone) ranks only"
-            )
 
 
 def instructions(name: str, options: LlmOptions) -> str:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from tagwright import renamed
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.core.steps import Steps
 from tagwright.data.gold import gold_of_texts
@@ -314,9 +313,3 @@ def without_validation(gold: Run, share: float, seed: int) -> Run:
     """The labels of all but the validation documents: see `batching.is_validation`."""
     validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
     return gold.keep(~validation[gold.rows])
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        return renamed.config_of_depl(name, Config, paper)

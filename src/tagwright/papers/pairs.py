@@ -174,20 +174,6 @@ def ict_pairs(documents: Sequence[Document], *, by_title: bool = True, seed: int
     )
 
 
-def simcse_pairs(documents: Sequence[Document], *, by_title: bool = True, seed: int = 0) -> Source:
-    """SimCSE, a baseline of both papers: every document's text with itself, distinguished by dropout alone.
-
-    by_title: as for `ict_pairs`. Raises ConfigError when no document has text.
-    """
-
-    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
-        text = document.text
-        if text.strip():
-            yield Pair(text, text, group_of_document(document) if by_title else place)
-
-    return of_documents(documents, of_document, seed).checked(f"none of {len(documents)} documents has any text")
-
-
 def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run, *, seed: int = 0) -> Source:
     """(document text, label text) for every suggestion of the run, in the group of the label.
 

@@ -11,6 +11,7 @@ import numpy as np
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne
 from tagwright.core.steps import Steps
+from tagwright.data.corpus import text_groups
 from tagwright.data.gold import gold_of_texts
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
@@ -53,16 +54,19 @@ def fit(
     gold = gold_of_texts(documents, labels, gold)
     with text_features(documents) as (bag, features):
         stage = Linear(labels, bag, fit_svm(features, gold, len(labels), config, steps), config.candidates)
-        return Tagger(labels, {"svm": stage}, combiner=_confident(features, gold, stage, config))
+        return Tagger(labels, {"svm": stage}, combiner=_confident(documents, features, gold, stage, config))
 
 
-def _confident(features: Matrix, gold: Run, stage: Linear, config: Config) -> WeightedSum:
+def _confident(
+    documents: Sequence[Document], features: Matrix, gold: Run, stage: Linear, config: Config
+) -> WeightedSum:
     """Learn confidences from what SVMs suggest for documents that they were not trained on.
 
     With fewer than `FEWEST` labelled documents, and where nothing is suggested, they are those without labels.
     """
     untaught = WeightedSum().label_free_for(len(stage.labels))
-    if np.count_nonzero(np.diff(gold.indptr)) < FEWEST:
+    texts = text_groups(documents)
+    if len(np.unique(texts[np.diff(gold.indptr) > 0])) < FEWEST:
         return untaught
-    found, rows = out_of_fold(features, gold, stage, config)
+    found, rows = out_of_fold(features, gold, texts, stage, config)
     return WeightedSum().calibrated(found, gold.take(rows).scores_of(found) > 0) if len(found.labels) else untaught

@@ -69,9 +69,7 @@ OPTIONS: Mapping[str, Schema] = {
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
     **LABEL_RULES,
     "names_in": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
-    "language": schema(
-        "string", "Language of the text; recognised by default. Without names_in (deprecated): of names."
-    ),
+    "language": schema("string", "Language of the text; recognised by default."),
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
 "Options of a request for suggestions."
@@ -81,9 +79,6 @@ _FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
 
 
 _NOTES = "What the reader says of the file: columns and fields that it does not use, guesses, rows that are left out."
-
-_SINCE = "@1795651200"
-"The header Deprecation (RFC 9745) of answers to `language` without `names_in`: since when it is deprecated."
 
 
 @dataclass(frozen=True)
@@ -213,7 +208,7 @@ class JsonApi:
         self, model: ServedModel, documents: Sequence[Document], options: Mapping[str, Any]
     ) -> list[list[Suggestion]]:
         """Suggest labels, named in the language of the options, see `options_of`. Raises Problem."""
-        language = _names_in(options)
+        language = options.get("names_in", "")
         if language and not await asyncio.to_thread(model.has_language, language):
             form = "language is %(language)s, in which no label has a name"
             raise bad_request(Text(form, language=shown(language)))
@@ -222,7 +217,7 @@ class JsonApi:
             min_confidence=options.get("threshold", 0),
             **{name: options.get(name) for name in ("min_score", "best_cut", *LABEL_RULES)},
         )
-        if "names_in" in options and options.get("language"):
+        if options.get("language"):
             documents = [in_language(document, _code(options["language"])) for document in documents]
         requests = [SuggestRequest(document, rules, options.get("evidence", False)) for document in documents]
         return [model.named_in(language, row) for row in await model.suggest_and_record(requests)]
@@ -248,15 +243,8 @@ class JsonApi:
         self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
     ) -> Response:
         answers = await self.answers(model_named(options.get("model"), self.models), documents, options)
-        old = {"Deprecation": _SINCE} if options.get("language") and "names_in" not in options else None
         # with evidence it repeats the text
-        return await asyncio.to_thread(lambda: JSONResponse(shape(answers), headers=old))
-
-
-def _names_in(options: Mapping[str, Any]) -> str:
-    """The code of the language of names; until 0.11 that of `language` where it stands alone."""
-    language: str = options.get("names_in", options.get("language", ""))
-    return language
+        return await asyncio.to_thread(lambda: JSONResponse(shape(answers)))
 
 
 def _code(language: str) -> str:

@@ -61,8 +61,7 @@ LABEL_RULES: Mapping[str, Schema] = {
     "without": array(schema("string"), "Conditions, none of which may fit.", maxItems=10_000),
     "hierarchy": schema(
         "string",
-        "ranked; narrowest: no label beside one below it; all: each with those above it; "
-        "parents: in place of a label below the threshold (0.5 if 0) the one above it.",
+        "ranked; narrowest: no label beside one below it; all: each with those above it.",
     ),
     "per_branch": schema("integer", "The most labels below the same label at the top.", minimum=1),
 }

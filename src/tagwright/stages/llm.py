@@ -1,139 +1,54 @@
-"""Stages that ask a language model: for keywords of a document, which find labels, and for scores of its candidates.
+"""The stage that asks a language model for scores of the candidates of a document.
 
 Without an address, within no budget, and for documents without a valid answer, a stage says nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
 from math import log
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
-from tagwright.core.saved import is_folder_name, read_manifest, read_options, write_manifest
-from tagwright.data.bags import BagOfWords, BagOptions
-from tagwright.data.sparse_arrays import Matrix
+from tagwright.core.progress import note
+from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ModelError
 from tagwright.llm.client import Request, ask_if_possible
 from tagwright.llm.options import LlmOptions, instructions
-from tagwright.llm.texts import TEXT, array, describe, in_line, read_answer, schema, usable
+from tagwright.llm.texts import array, describe, in_line, read_answer, schema
 from tagwright.stages.evidence import FindsAtOnce
-from tagwright.stages.lexical import Lexical
-from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.text.words import ANALYSIS, words
 from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
-
-KEYWORDS, LONGEST = 10, 100
-"Keywords of a document that count, and the characters of one."
-
-EXAMPLES, BEGINNING = 3, 500
-"Labelled documents that are sent as examples, and the characters of each."
 
 BEST = 10
 "The highest score that the model may give to a candidate."
 
-KINDS: Mapping[str, type[ExactMatch] | type[Lexical]] = {"ExactMatch": ExactMatch, "Lexical": Lexical}
-"The stages that can look keywords up."
-
-
-Example: TypeAlias = tuple[str, tuple[str, ...]]
-"The beginning of a labelled document, and the names of its labels."
-
 
 class LlmKeywords(FindsAtOnce):
-    """Candidates by the keywords of a language model. The score of a label is the sum of 1 / rank over the stages.
-
-    by: the stages that look the keywords up, as if they were a document. examples: labelled documents; the nearest
-    ones by their words are sent with a document, but never the document itself.
-    """
+    """What 0.9 and 0.10 saved for `llm.keywords`. It finds nothing, as it did without an address."""
 
     distribution: Distribution = "sparse"
     meaning = "keywords of a language model"
     k = 100
 
-    def __init__(
-        self,
-        labels: Sequence[Label],
-        by: Mapping[str, ExactMatch | Lexical],
-        options: LlmOptions,
-        examples: Sequence[Example] = (),
-        prompt: str = "",
-    ) -> None:
-        self.labels, self.by, self.options = labels, by, options
-        self.examples = tuple(example for example in examples if words(example[0], ANALYSIS))
-        self.prompt = prompt or instructions("keywords", options)
-
     def read(self, documents: Sequence[Document]) -> Run:
-        """All labels that the keywords of each document find."""
-        asked = [row for row, document in enumerate(documents) if document.text.strip()]
-        texts = [documents[row].text for row in asked]
-        requests = [
-            Request(
-                self.prompt,
-                {
-                    "examples": [{"document": other, "keywords": names} for other, names in near],
-                    "document": text[: self.options.characters],
-                },
-                schema(keywords=array(TEXT)),
-            )
-            for text, near in zip(texts, self._nearest(texts), strict=True)
-        ]
-        answers = ask_if_possible(
-            self.options, requests, lambda text, _: valid_keywords(text), "are tagged without its keywords"
-        )
-        keywords = dict(zip(asked, answers, strict=True))
-        described = [Document(str(row), title="; ".join(keywords.get(row) or ())) for row in range(len(documents))]
-        runs = [stage(described) for stage in self.by.values()]
-        reciprocal = [Run(run.indptr, run.labels, (1.0 / run.ranks).astype(np.float32)) for run in runs]
-        joined = Run.union(runs)
-        return joined.rescored(np.sum([run.scores_of(joined) for run in reciprocal], axis=0))
+        """No labels."""
+        return Run.from_rows([[] for _ in documents])
 
-    def with_labels(self, labels: Sequence[Label]) -> "LlmKeywords":
-        """Return a copy for other labels; the examples keep the names that they have."""
-        by = {name: stage.with_labels(labels) for name, stage in self.by.items()}
-        return LlmKeywords(labels, by, self.options, self.examples, self.prompt)
+    def with_labels(self, labels: Sequence[Label]) -> Self:  # noqa: ARG002
+        """Return the stage itself."""
+        return self
 
     def save(self, folder: Path) -> None:
-        """Write the options, the instructions, the examples, and the stages into folders of their own."""
-        by = {name: type(stage).__name__ for name, stage in self.by.items()}
-        write_manifest(folder, "llm_keywords", {**_saved(self), "examples": self.examples, "by": by})
-        for name, stage in self.by.items():
-            (folder / name).mkdir()
-            stage.save(folder / name)
+        """Write that there was such a stage."""
+        write_manifest(folder, "llm_keywords", {})
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        manifest, options, prompt = _read(folder, "llm_keywords")
-        try:
-            examples = [(str(text), tuple(map(str, names))) for text, names in manifest["examples"]]
-            kinds = {name: KINDS[kind] for name, kind in dict(manifest["by"]).items() if is_folder_name(name)}
-        except (LookupError, TypeError, ValueError):
-            raise ModelError(f"{folder}: is damaged (examples or stages are missing); save the tagger again") from None
-        stages = {name: kind.load(folder / name, labels) for name, kind in kinds.items()}
-        return cls(labels, stages, options, examples, prompt)
-
-    @cached_property
-    def _words(self) -> tuple[BagOfWords, Matrix]:
-        texts = [text for text, _ in self.examples]
-        analysis = min((stage.options.analysis for stage in self.by.values()), default=ANALYSIS)
-        options = BagOptions(min_documents=1, max_share=1.0, analysis=analysis)  # there may be few of them
-        bag = BagOfWords.of(iter(texts), options)
-        return bag, bag.transform(iter(texts)).T.tocsr()
-
-    def _nearest(self, texts: Sequence[str]) -> list[list[Example]]:
-        """The examples that share the most words with each text, without the text itself."""
-        if not self.examples or not texts:
-            return [[] for _ in texts]
-        bag, known = self._words
-        nearest = []
-        for text, row in zip(texts, (bag.transform(iter(texts)) @ known).tocsr(), strict=True):
-            order = row.indices[np.argsort(-row.data, kind="stable")].tolist()
-            others = [self.examples[place] for place in order if not text.startswith(self.examples[place][0])]
-            nearest.append(others[:EXAMPLES])
-        return nearest
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Make the stage, and say that it finds nothing. Raises ModelError where it was never saved."""
+        read_manifest(folder, "llm_keywords")
+        note(f"{folder}: the stage {folder.name} finds nothing since 0.11")
+        return cls()
 
 
 class LlmRanking(Stage):
@@ -179,14 +94,20 @@ class LlmRanking(Stage):
         return LlmRanking(labels, self.options, self.prompt)
 
     def save(self, folder: Path) -> None:
-        """Write the options and the instructions; the address of the server is not saved."""
-        write_manifest(folder, "llm_ranking", _saved(self))
+        """Write the options and the instructions, not their file; the address of the server is not saved."""
+        options = {**asdict(self.options), "prompts": ""}
+        write_manifest(folder, "llm_ranking", {"options": options, "prompt": self.prompt})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        _, options, prompt = _read(folder, "llm_ranking")
-        return cls(labels, options, prompt)
+        manifest = read_manifest(folder, "llm_ranking")
+        prompt, options = manifest.get("prompt"), manifest.get("options")
+        if not isinstance(prompt, str) or not prompt:
+            raise ModelError(f"{folder}: is damaged (it has no instructions); save the tagger again")
+        if isinstance(options, dict):  # of 0.9 and 0.10
+            options = {name: value for name, value in options.items() if name not in ("keywords", "documents")}
+        return cls(labels, read_options(folder, LlmOptions, options), prompt)
 
     def _request(self, text: str, labels: Sequence[int]) -> Request:
         if self._decides:
@@ -199,17 +120,6 @@ class LlmRanking(Stage):
         label, score = ({"type": "integer", "enum": list(range(*bounds))} for bounds in ends)
         form = schema(scores=array(schema(label=label, score=score)))
         return Request(self.prompt, {"labels": shown, "document": text}, form, 20 + 14 * len(labels))
-
-
-def valid_keywords(text: str) -> list[str] | None:
-    """The keywords of an answer; None where it has none.
-
-    >>> valid_keywords('{"keywords": ["Bees", 7, "", "Honey"]}'), valid_keywords("Bees")
-    (['Bees', 'Honey'], None)
-    """
-    listed = read_answer(text, "keywords")
-    read = [usable(entry, LONGEST) for entry in listed] if isinstance(listed, list) else []
-    return [keyword for keyword in read if keyword][:KEYWORDS] or None
 
 
 def valid_scores(text: str, size: int) -> dict[int, float] | None:
@@ -251,17 +161,3 @@ def valid_decisions(text: str, size: int) -> dict[int, float] | None:
 
 def _is_within(value: Any, least: int, most: int) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
-
-
-def _saved(stage: LlmKeywords | LlmRanking) -> dict[str, Any]:
-    """The options and the instructions: of the file of instructions only what it says is kept."""
-    return {"options": {**asdict(stage.options), "prompts": ""}, "prompt": stage.prompt}
-
-
-def _read(folder: Path, kind: str) -> tuple[Mapping[str, Any], LlmOptions, str]:
-    """The manifest, the options and the instructions of a saved stage."""
-    manifest = read_manifest(folder, kind)
-    prompt = manifest.get("prompt")
-    if not isinstance(prompt, str) or not prompt:
-        raise ModelError(f"{folder}: is damaged (it has no instructions); save the tagger again")
-    return manifest, read_options(folder, LlmOptions, manifest.get("options")), prompt

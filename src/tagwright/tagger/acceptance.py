@@ -22,7 +22,7 @@ from tagwright.types import Longs, Mask, Run
 
 Confidences: TypeAlias = NDArray[np.floating]
 
-Arrangement: TypeAlias = Literal["ranked", "narrowest", "all", "parents"]
+Arrangement: TypeAlias = Literal["ranked", "narrowest", "all"]
 "How narrow or broad the labels of a document are, see `SuggestOptions`."
 
 
@@ -71,9 +71,7 @@ class SuggestOptions(Checked):
 
     hierarchy: Arrangement = "ranked"
     """ranked: labels as they are ranked. narrowest: none beside a label below it; the narrower one is suggested. all:
-    each with all labels above it, which count among the k. parents: labels that reach min_confidence, or 0.5 where that
-    is not given; in place of one that does not, the label directly above it if that does. A parent's confidence is the
-    probability that it or a label below it is right."""
+    each with all labels above it, which count among the k."""
 
     per_branch: AtLeastOne | None = None
     "At most this many labels below the same label at the top, that one included; None: any number."
@@ -89,6 +87,8 @@ class SuggestOptions(Checked):
                 object.__setattr__(self, name, value.item())
         if not isinstance(self.k, int) or self.k < 1:
             raise ConfigError(f"k is {self.k!r}, expected a whole number, at least 1")
+        if str(self.hierarchy) == "parents":  # until 0.12
+            raise ConfigError("no hierarchy parents since 0.11; a lower min_confidence does as well")
         super().__post_init__()
 
     def check(self, confident: bool) -> None:

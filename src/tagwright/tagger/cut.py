@@ -1,18 +1,14 @@
 """Cut a ranking to the labels to suggest: allowed ones, as narrow or broad as asked for, from as many branches."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tagwright.combining.confidence import LIKELY, ScoreMap
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
 from tagwright.tagger.acceptance import SuggestOptions
-from tagwright.tagger.parents import parent_confidences, with_above
 from tagwright.types import Longs, Mask, Run
 
 
@@ -28,14 +24,12 @@ def cut(
     options: SuggestOptions,
     own: Longs | None = None,
     served: SuggestOptions | None = None,
-    parents: ScoreMap | None = None,
 ) -> Run:
     """Return the labels to suggest of a ranking.
 
     own: (documents,) the label that each document is itself, which is left out, -1 for none; None: all -1. served:
-    options whose conditions hold too. parents: how sure those are, see `parents.fit_parents`. Conditions and broader
-    labels come before the cut, so that it is filled. Raises ConfigError for a condition that no label fulfils, and
-    where parents are asked for and nothing says how sure they are.
+    options whose conditions hold too. Conditions and broader labels come before the cut, so that it is filled. Raises
+    ConfigError for a condition that no label fulfils.
     """
     allowed, hierarchy = allowed_by(vocabulary, options), vocabulary.hierarchy
     own = np.full(len(ranking), -1) if own is None else own
@@ -44,23 +38,9 @@ def cut(
     if (own >= 0).any():
         ranking = ranking.without(own)
     others = ranking if allowed.all() else ranking.keep(allowed[ranking.labels])
-    if options.hierarchy == "parents":
-        check_parents(options, parents)
-        others = others.keep(replace(options, min_confidence=None).reaches(others))
-        sure = parent_confidences(ranking, parents, hierarchy) if parents and len(ranking.labels) else None
-        others = _arranged(others, options, hierarchy, allowed, own.tolist(), sure)
-    elif options.hierarchy != "ranked" or options.per_branch:
+    if options.hierarchy != "ranked" or options.per_branch:
         others = _arranged(others.keep(options.reaches(others)), options, hierarchy, allowed, own.tolist())
     return others.keep(options.accepts(others))
-
-
-def check_parents(options: SuggestOptions, parents: ScoreMap | None) -> None:
-    """Raise ConfigError where parents are asked for and nothing says how sure they are."""
-    if options.hierarchy == "parents" and parents is None:
-        raise ConfigError(
-            "nothing was learned of how sure parents are: hierarchy parents needs a tagger of `tagwright train auto` "
-            "with labelled documents, and labels with broader ones"
-        )
 
 
 def allowed_by(vocabulary: Vocabulary, options: SuggestOptions) -> Mask:
@@ -74,10 +54,9 @@ def _arranged(
     hierarchy: Hierarchy,
     allowed: Mask,
     own: Sequence[int],
-    parents: Sequence[Mapping[int, float]] | None = None,
 ) -> Run:
-    """At most k labels of each document, which fit together as the options ask. parents: of each, how sure they are."""
-    rows, least = [], options.min_confidence or LIKELY
+    """At most k labels of each document, which fit together as the options ask."""
+    rows = []
     known = np.zeros(len(ranking.labels)) if ranking.confidences is None else ranking.confidences
     for row, itself in enumerate(own):
         part = slice(ranking.indptr[row], ranking.indptr[row + 1])
@@ -86,9 +65,6 @@ def _arranged(
         entries: Iterable[_Entry] = ranked
         if options.hierarchy == "all":
             entries = _with_broader(ranked, hierarchy, allowed, itself)
-        elif parents is not None:
-            sure = {label: each for label, each in parents[row].items() if allowed[label] and label != itself}
-            entries = _backed_off(ranked, hierarchy, sure, least)
         rows.append(_chosen(entries, options, hierarchy))
     chosen = [each for row in rows for each in row]
     return Run.of_distinct(
@@ -113,25 +89,6 @@ def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask
             group.append(_Entry(label, score, max(entry.confidence, sure.get(label, 0.0))))
         seen.update(each.label for each in group)
         yield from reversed(group)
-
-
-def _backed_off(
-    entries: Sequence[_Entry], hierarchy: Hierarchy, parents: Mapping[int, float], least: float
-) -> Iterator[_Entry]:
-    """Yield labels with at least the confidence `least`, and in place of each other one its parents that have it.
-
-    A label with narrower ones may stand for itself, with its confidence as a parent. Labels above one that was already
-    yielded are left out.
-    """
-    given = with_above((each.label for each in entries if each.confidence >= least), hierarchy)
-    for entry in entries:
-        if entry.confidence >= least:
-            yield entry
-            continue
-        for label in (entry.label, *hierarchy.parents(entry.label)):
-            if label not in given and parents.get(label, 0.0) >= least:
-                given |= with_above([label], hierarchy)
-                yield _Entry(label, entry.score, parents[label])
 
 
 def _chosen(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hierarchy) -> list[_Entry]:

@@ -1,5 +1,6 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
@@ -8,13 +9,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.combiner import Combiner, Contribution, Contributions
-from tagwright.combining.confidence import ScoreMap, confidence_level, load_score_map, save_score_map
+from tagwright.combining.confidence import confidence_level
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, shown
 from tagwright.core.display import html_table, many, marked
-from tagwright.core.progress import silence
+from tagwright.core.progress import note, silence
 from tagwright.core.saved import (
     VOCABULARY,
     check_files,
@@ -35,7 +36,7 @@ from tagwright.registry import load_part, load_retriever, saved_kind
 from tagwright.stages.by_language import ByLanguage, plain
 from tagwright.stages.names.exact_match import share
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
-from tagwright.tagger.cut import allowed_by, check_parents, cut
+from tagwright.tagger.cut import allowed_by, cut
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
 from tagwright.translation import translated
@@ -45,7 +46,7 @@ KIND = "tagger"
 "The kind in the manifest of a saved tagger."
 
 _PARENTS = "parents"
-"The folder in a saved tagger that says how sure parents are; no stage is called so."
+"The folder in which 0.9 and 0.10 saved how sure broader labels are; no stage is called so."
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
@@ -137,8 +138,6 @@ class Tagger:
     combiner: Combiner = field(default_factory=WeightedSum)
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
-    parents: ScoreMap | None = None
-    "How sure a label is together with those below it, see `parents.fit_parents`; None: nothing was learned of that."
 
     def __post_init__(self) -> None:
         if not self.retrievers:
@@ -228,12 +227,11 @@ class Tagger:
     ) -> Run:
         """Return the labels to suggest of a ranking of these documents, see `cut.cut`."""
         own = self.vocabulary.own(documents) if options.exclude_self else None
-        return cut(self.vocabulary, ranking, options, own, served, self.parents)
+        return cut(self.vocabulary, ranking, options, own, served)
 
     def check(self, options: SuggestOptions) -> None:
         """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
         options.check(self.combiner.estimates_confidence)
-        check_parents(options, self.parents if self.combiner.estimates_confidence else None)
         allowed_by(self.vocabulary, options)
 
     @named_arguments
@@ -444,7 +442,6 @@ class Tagger:
             "rerankers": {name: saved_kind(stage, "stages") for name, stage in self.rerankers.items()},
             "pool": asdict(self.pool),
             "combiner": saved_kind(self.combiner, "combiners"),
-            _PARENTS: self.parents is not None,
             "training": self.training,
         }
         (folder / VOCABULARY).mkdir()
@@ -453,7 +450,6 @@ class Tagger:
         for name, part in parts.items():
             (folder / name).mkdir()
             save(part)(folder / name)
-        save_score_map(self.parents, folder / _PARENTS)
         files = {name: known for name, known in digests(folder).items() if name not in logs}
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
 
@@ -487,8 +483,9 @@ class Tagger:
             rerankers = {name: load_part("stages", kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
             combiner = load_part("combiners", manifest.get("combiner"), folder / "combiner", vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
-            parents = load_score_map(folder / _PARENTS) if manifest.get(_PARENTS) else None
-            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training, parents)
+            if manifest.get(_PARENTS):
+                note(f"{folder}: how sure broader labels are (hierarchy parents) is not used since 0.11", logging.DEBUG)
+            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 

@@ -34,7 +34,7 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.language_model import with_keywords, with_model
+from tagwright.tagger.language_model import with_model
 from tagwright.text.language import AUTO, check, parse_all, resolve
 from tagwright.text.lemmas import INSTALL as LEMMAS
 from tagwright.text.lemmas import is_installed, suited
@@ -190,7 +190,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
 
     documents: some of those to tag, if known; their language is used if names show none.
     """
-    return _with_llm(_fit_stages(_translated(labels, config), config, documents), config.llm)
+    return with_model(_fit_stages(_translated(labels, config), config, documents), config.llm)
 
 
 @uncollected()
@@ -202,7 +202,7 @@ def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _st
     tagger = _by_language(labels, config, next(iter(documents), None))
     if config.weights is None:
         tagger = with_fitted_weights(tagger, documents)
-    return _with_llm(tagger, config.llm)
+    return with_model(tagger, config.llm)
 
 
 def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger:
@@ -245,10 +245,6 @@ def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
     """The weights of retrievers that are as they are where nothing tells otherwise."""
     usual = {name: WEIGHTS.get(name, 1.0) for name in stages}
     return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
-
-
-def _with_llm(tagger: Tagger, llm: LlmOptions) -> Tagger:
-    return with_model(with_keywords(tagger, llm), llm)
 
 
 def _translated(labels: Vocabulary, config: Config) -> Vocabulary:
@@ -306,7 +302,7 @@ def fit_by_language(labels: Vocabulary, config: Config, first: Document | None =
     which texts in any language quote: see `Vocabulary.text_languages`. first: a document to be tagged, for whose
     language stages are made now; for others they are made when these come. Raises as `fit` does.
     """
-    return _with_llm(_by_language(labels, config, first), config.llm)
+    return with_model(_by_language(labels, config, first), config.llm)
 
 
 def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> Tagger:

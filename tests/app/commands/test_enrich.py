@@ -116,7 +116,7 @@ def test_subjects_of_a_saved_tagger_have_names_in_the_language_asked_for(run: Co
     labels = [{"id": "bee", "names": {"en": ["Bees"], "sv": ["Bin"]}}, {"id": "rain", "names": {"en": ["Rain"]}}]
     write("two.jsonl", labels)
     assert run("train", "zero-shot", "--labels", "two.jsonl", "--output", "M", "--language", "en", *WORDS).code == 0
-    given = ("--model", "M", "--language", "sv", "--output", "out.mrc", "--source", "zoo", "-k", "1", "--quiet")
+    given = ("--model", "M", "--names-in", "sv", "--output", "out.mrc", "--source", "zoo", "-k", "1", "--quiet")
     assert run("enrich", "in.mrc", *given).code == 0
     assert subjects("out.mrc") == [["Bin|(zoo)bee|zoo|"], [], ["Rain|(zoo)rain|zoo|"]]
 

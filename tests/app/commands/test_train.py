@@ -226,7 +226,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["futex", "--fuse-with", "M"], "--fuse-with is accepted by rts, maclr, .*, not by futex"),
         (["zero_shot", "--fuse"], "--fuse is accepted by rts, maclr, .*, not by zero_shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, not by finetune"),
-        (["finetune", "--model", "M", "--guesses", "G"], "--guesses is accepted by svm, .* not by finetune"),
+        (["svm", "--set", "guesses=G"], 'unknown option "guesses"; gone since 0.11: zero_shot ranks as well without'),
         (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
         (["rts", "--set", "training.seed=-1"], "training.seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: expected the name of a folder"),
@@ -258,11 +258,11 @@ def test_a_folder_with_another_manifest_is_refused_before_training(
 
 
 @pytest.mark.parametrize("folder", ["M", "M.training"])
-@pytest.mark.parametrize("given", ["docs", "--labels", "--config", "--keywords", "--guesses", "--reviews"])
+@pytest.mark.parametrize("given", ["docs", "--labels", "--config", "--keywords", "--reviews"])
 def test_a_file_to_read_that_lies_in_the_output_is_refused(
     data: list[str], tmp_path: Path, folder: str, given: str
 ) -> None:
-    method = {"--keywords": "depl", "--guesses": "svm", "--reviews": "auto"}.get(given, "svm")
+    method = {"--keywords": "depl", "--reviews": "auto"}.get(given, "svm")
     name = str(tmp_path / folder / "mine")
     refusal = rf"{folder}.mine: is inside .*{folder}, which is replaced"
     if given == "--config":  # it is read before anything else, so it is there: where M should be, M is no tagger
@@ -559,21 +559,3 @@ def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp
     path.write_text('{"id": "nobody", "keywords": ["zebra"]}\n')
     with pytest.raises(InputError, match=r"edited.jsonl:1: no label has the id \"?nobody"):
         run("train", "depl", *data, *options, "--overwrite")
-
-
-def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str], tmp_path: Path) -> None:
-    rows = ({"id": d.id, "title": d.title, "abstract": d.abstract} for d in DOCUMENTS)
-    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    guesses, richer = tmp_path / "guesses.jsonl", tmp_path / "richer.jsonl"
-    names = ["stages=['exact_match']", "weights=[1.0]"]
-    guesses.write_text(run("suggest", *data, "--format", "jsonl", settings=names).stdout, encoding="utf-8")
-    run("train", "svm", *data, "--output", str(tmp_path / "S"), "--guesses", str(guesses))
-    printed = ["labels", "--model", str(tmp_path / "S"), "--keywords", "3", "--described"]
-    richer.write_text(run(*printed).stdout, encoding="utf-8")
-    before, after = Vocabulary.read(tmp_path / "labels.jsonl"), Vocabulary.read(richer)
-    assert before.index == after.index
-    assert any(len(new.description) > len(old.description) for old, new in zip(before, after, strict=True))
-    with pytest.raises(ConfigError, match="say how many: --keywords 20"):
-        run(*printed[:-3], "--described")
-    with pytest.raises(ConfigError, match=r"--guesses is accepted by svm, depl, not by rts"):
-        run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))

@@ -21,7 +21,7 @@ from tagwright.data.corpus import text_digests
 from tagwright.errors import ConfigError
 from tagwright.models import Models
 from tagwright.papers import svm
-from tagwright.review.events import Decision
+from tagwright.review.events import Action, Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.review.refit import Refit, Refitter, Trained, refit_combiner, without_reviews
 from tagwright.server.review.review import Review, TrainingData
@@ -105,6 +105,22 @@ def test_it_learns_from_what_was_decided_and_from_no_document_that_was_reviewed_
     assert seen[0].labels == [["o"], [], [], []]
     assert seen[0].blind == [[], [], [], ["http://x.org/tax"]]
     assert re.match(r"Version 0002 of versions: trained on 1 documents, 20..-..-.. ..:.. UTC\. Too few", said(refitter))
+
+
+@pytest.mark.parametrize("is_learned_from", [True, False])
+def test_a_text_that_was_learned_from_or_counted_under_another_id_measures_nothing(
+    review: Review, is_learned_from: bool
+) -> None:
+    blindly(review, BEE, 20 if is_learned_from else 19)
+    copy = Document("copy", "", "honey bees\n and ORCHARDS 3")
+    review.documents.add([copy])
+    actions: list[Action] = ["accept", "done"] if is_learned_from else ["accept", "blind", "done"]
+    review.decisions.add_all(
+        Decision(document="copy", reviewer="Ann", action=action, label=BEE if action == "accept" else None)
+        for action in actions
+    )
+    refitter = run(review, better, once)
+    assert "Too few decisions to say whether it is better: 19 documents reviewed blind, of 20." in said(refitter)
 
 
 def test_with_few_blind_documents_the_version_waits_and_the_page_says_that_they_are_too_few(review: Review) -> None:

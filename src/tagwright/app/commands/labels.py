@@ -7,15 +7,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Json, Quiet, Reading
+from tagwright.app.arguments import Chosen, Json, Quiet
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 
 def labels(
     chosen: Chosen,
-    reading: Reading,
-    docs: Annotated[list[str], typer.Argument(metavar="[DOCS...]", help="--synthesise: documents with labels.")] = [],  # noqa: B006
     output_format: Annotated[
         Literal["jsonl", "csv", "tsv", "skos"],
         typer.Option("--format", help="How to print; skos is Turtle, with what SKOS can say."),
@@ -29,42 +27,31 @@ def labels(
     keywords: Annotated[
         int | None, typer.Option(min=1, help="Print this many keywords per label; the tagger is one of `train svm`.")
     ] = None,
-    described: Annotated[
-        bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
-    ] = False,
     describe: Annotated[
         str,
         typer.Option(metavar="NAME", help="Let this model at the server $TAGWRIGHT_LLM describe labels without text."),
     ] = "",
-    synthesise: Annotated[
-        str, typer.Option(metavar="NAME", help="Let this model write documents for labels that few of DOCS have.")
-    ] = "",
-    output: Annotated[
-        Path | None, Written(), typer.Option(help="--describe, --synthesise: the file to write, JSON lines.")
-    ] = None,
-    fewer_than: Annotated[int, typer.Option(min=1, help="--synthesise: for labels that fewer of DOCS have.")] = 3,
-    each: Annotated[int, typer.Option(min=1, max=20, help="--synthesise: documents for each of these labels.")] = 3,
+    output: Annotated[Path | None, Written(), typer.Option(help="--describe: the file to write, JSON lines.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
     """Print the labels of a file or a saved tagger as they were read, or their keywords, to edit for `train depl`.
 
-    Read again, what is printed gives equal labels. --described gives a vocabulary for any method if labels have little
-    text. --encode encodes a vocabulary beforehand; otherwise only the candidates of the first documents are encoded.
+    Read again, what is printed gives equal labels. --encode encodes a vocabulary beforehand; otherwise only the
+    candidates of the first documents are encoded.
 
     --verify reads all of a tagger, of which loading checks 64 MB and the sizes of larger files. The exit code is 1 if
     labels were added, are gone, or have another preferred name.
 
     --describe writes the vocabulary with descriptions that say by which model and instructions they were made, and
-    when. --synthesise writes documents for `train auto --synthetic`; they are marked, and nothing is ever measured on
-    them. Review both as you like. --set is then an option of the language model: those with llm. in
-    `tagwright train auto --options`.
+    when. Review them as you like. --set is then an option of the language model: those with llm. in
+    `tagwright train zero_shot --options`.
     """
     from tagwright.app import inputs, render
     from tagwright.data.vocabulary import Vocabulary
 
-    if describe or synthesise:
-        _written_by_model(docs, reading, chosen, output, describe=describe, name=synthesise, counts=(fewer_than, each))
+    if describe:
+        _describe(chosen, describe, output)
     elif verify:
         _verify(chosen, as_json=as_json)
     elif bool(chosen.labels) == bool(chosen.model) or (encode and chosen.model):
@@ -77,8 +64,8 @@ def labels(
         print(f"{len(tagger.vocabulary):,} labels are encoded")
     else:
         file_format: Any = "turtle" if output_format == "skos" else output_format
-        if keywords is not None or described:
-            render.print_lines(_keyword_lines(chosen, keywords, file_format, described))
+        if keywords is not None:
+            render.print_lines(_keyword_lines(chosen, keywords))
         elif chosen.labels:
             render.print_lines(Vocabulary.read(chosen.labels, language=chosen.language or None).lines(file_format))
         else:
@@ -101,51 +88,35 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _keyword_lines(chosen: Chosen, keywords: int | None, file_format: Any, described: bool) -> Iterator[str]:
-    """The keywords of a linear classifier, or its labels with these in their descriptions."""
-    from tagwright.data.keywords import keyword_records, with_keywords
+def _keyword_lines(chosen: Chosen, keywords: int) -> Iterator[str]:
+    """The keywords of a linear classifier."""
+    from tagwright.data.keywords import keyword_records
     from tagwright.stages.linear.stage import Linear
     from tagwright.tagger import Tagger
 
-    if keywords is None:
-        raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
     if chosen.model is None:
         raise ConfigError("keywords are those of a saved tagger of `train svm`: --model DIR")
     tagger = Tagger.load(chosen.model)
     svm = tagger.stages.get("svm")
     if not isinstance(svm, Linear):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called svm")
-    words = svm.keywords(keywords)
-    if described:
-        return with_keywords(tagger.vocabulary, words).lines(file_format)
-    return (json.dumps(record, ensure_ascii=False) for record in keyword_records(tagger.vocabulary, words))
+    records = keyword_records(tagger.vocabulary, svm.keywords(keywords))
+    return (json.dumps(record, ensure_ascii=False) for record in records)
 
 
-def _written_by_model(
-    docs: list[str], reading: Reading, chosen: Chosen, output: Path | None, *,
-    describe: str, name: str, counts: tuple[int, int],
-) -> None:  # fmt: skip
+def _describe(chosen: Chosen, model: str, output: Path | None) -> None:
     from tagwright.app import inputs
     from tagwright.app.options import values_of
     from tagwright.core.checked import build
-    from tagwright.llm.generation import described, synthetic_documents
+    from tagwright.llm.generation import described
     from tagwright.llm.options import LlmOptions
-    from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.readers.lines import write_json_lines
     from tagwright.text.language import AUTO
 
     if output is None:
         raise ConfigError("name the file to write: --output FILE")
-    options = build(LlmOptions, {**values_of(None, chosen.settings), "model": describe or name})
-    language = chosen.language or AUTO
-    if describe:
-        records = list(described(inputs.vocabulary(chosen), options, language))
-        write_json_lines(records, output)
-        count = sum("described_by" in each for each in records)
-        print(f"{count:,} of {len(records):,} labels are described now: {output}")
-        return
-    corpus, (fewer_than, each) = inputs.read(docs, reading, chosen), counts
-    vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
-    documents = list(synthetic_documents(vocabulary, corpus, options, language, fewer_than=fewer_than, each=each))
-    write_jsonl(documents, output)
-    print(f"{len(documents):,} documents for {len({each.labels for each in documents}):,} labels: {output}")
+    options = build(LlmOptions, {**values_of(None, chosen.settings), "model": model})
+    records = list(described(inputs.vocabulary(chosen), options, chosen.language or AUTO))
+    write_json_lines(records, output)
+    count = sum("described_by" in each for each in records)
+    print(f"{count:,} of {len(records):,} labels are described now: {output}")

@@ -33,13 +33,6 @@ class JobOptions:
     keywords: Annotated[
         Path | None, typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.")
     ] = None
-    guesses: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN",
-            help="svm, depl: learn from the most confident suggestions of a run file instead of gold labels.",
-        ),
-    ] = None
     reviews: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="auto: learn from decisions of reviewers, a file of `serve`."),
@@ -74,12 +67,6 @@ def train(
     minutes: Annotated[
         float | None, typer.Option(help="auto: leave out stages that would take longer in all; 10 by default.")
     ] = None,
-    synthetic: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="auto: learn from these too, and measure on DOCS alone: labels --synthesise."
-        ),
-    ] = None,
     as_json: Json = False,
     _offline: Offline = False,
     _quiet: Quiet = False,
@@ -108,7 +95,7 @@ def train(
         return
     if job.output is None:
         raise ConfigError("where is the tagger to be saved? --output DIR")
-    check_given(method, {"minutes": minutes is not None, "synthetic": synthetic is not None})
+    check_given(method, {"minutes": minutes is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
     if not docs and method_name(method) != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
@@ -116,8 +103,8 @@ def train(
     Job(
         method=method,
         config=configuration(method, values_of(config, values), job.language, paper=paper),
-        documents=(lambda: inputs.read_with_synthetic(docs, synthetic, reading, chosen)) if docs else (),
-        files=[*docs, *filter(None, (config, synthetic))],
+        documents=(lambda: inputs.read(docs, reading, chosen)) if docs else (),
+        files=[*docs, *filter(None, [config])],
         **vars(job),
     ).run()
     print(escaped(f"saved {job.output}"))

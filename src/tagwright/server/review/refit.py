@@ -20,6 +20,7 @@ from tagwright.auto import Config
 from tagwright.core.atomic import ChangedError
 from tagwright.core.steps import digest
 from tagwright.core.versions import Versions
+from tagwright.data.corpus import text_groups
 from tagwright.errors import TagwrightError
 from tagwright.models import Models, Version
 from tagwright.models.record import BLIND, measured_blind
@@ -127,7 +128,7 @@ def without_reviews(tagger: Tagger) -> Tagger:
     # without features, only confidences were learned, which the next training replaces
     features = tagger.combiner.learned_features
     before = features.first if features else tagger.combiner
-    return replace(tagger, combiner=before, parents=None, training=tagger.training.get("before", {}))
+    return replace(tagger, combiner=before, training=tagger.training.get("before", {}))
 
 
 def _digest(data: TrainingData) -> str:
@@ -238,7 +239,10 @@ class Refitter:
     def _measured(self, trained: Tagger, model: ServedModel, data: TrainingData, number: str) -> Mapping[str, Any]:
         """Compare with the version in use on the documents that were reviewed blind, see `Trained`."""
         index = model.tagger.vocabulary.index
-        rows = [row for row, ids in enumerate(data.blind) if any(id_ in index for id_ in ids)]
+        texts = text_groups(data.documents).tolist()  # what was learned from, or measured on, measures nothing again
+        learned = {text for text, *given in zip(texts, data.labels, data.judged, strict=True) if any(given)}
+        blind = {text: row for row, text in enumerate(texts) if any(id_ in index for id_ in data.blind[row])}
+        rows = sorted(row for text, row in blind.items() if text not in learned)
         if len(rows) < FEWEST:
             return {"documents": len(rows)}
         documents, labels = [data.documents[row] for row in rows], [data.blind[row] for row in rows]

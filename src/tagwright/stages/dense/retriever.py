@@ -176,10 +176,6 @@ class Dense(Retriever):
         pending = self._pending
         return pending.missing if pending else 0
 
-    def texts_of(self, label: Label) -> tuple[str, ...]:
-        """The text of a label to encode."""
-        return self._views([label])[0]
-
     def encode_labels(self) -> None:
         """Encode the labels that are not encoded yet."""
         _ = self.search

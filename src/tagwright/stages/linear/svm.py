@@ -88,19 +88,20 @@ def text_features(documents: Sequence[Document]) -> Iterator[tuple[BagOfWords, M
         yield bag, write_parts(parts, len(bag.words), scratch)
 
 
-def out_of_fold(features: Matrix, gold: Run, stage: Linear, options: SvmOptions) -> tuple[Run, Longs]:
+def out_of_fold(features: Matrix, gold: Run, texts: Longs, stage: Linear, options: SvmOptions) -> tuple[Run, Longs]:
     """Return what SVMs suggest for up to `SCORED` labelled documents without which they were trained, and these rows.
 
-    features, gold: see `fit_svm`. stage: trained on all. In five folds; at once where the others are many.
+    features, gold: see `fit_svm`. texts: (documents,) equal for equal texts, which are scored once and together left
+    out. stage: trained on all. In five folds; at once where the others are many.
     """
     rng, labelled = np.random.default_rng(options.seed), np.flatnonzero(np.diff(gold.indptr) > 0)
-    order = rng.permutation(labelled)
-    scored, rest = order[:SCORED], order[SCORED:LEARNED]
-    folds = np.array_split(scored, 1 if len(rest) > MANY * SCORED else min(5, len(scored)))
+    order = rng.permutation(labelled)[:LEARNED]
+    scored = order[:SCORED][np.sort(np.unique(texts[order[:SCORED]], return_index=True)[1])]
+    folds = np.array_split(scored, 1 if len(order) > (MANY + 1) * SCORED else min(5, len(scored)))
     options = replace(options, workers=1 if len(np.unique(gold.labels)) <= FEW else options.workers)
     runs = list[Run]()
     for fold in folds:
-        inside = np.sort(np.concatenate([np.setdiff1d(scored, fold), rest]))
+        inside = np.sort(order[~np.isin(texts[order], texts[fold])])
         model = fit_svm(features[inside], gold.take(inside), len(stage.labels), options)
         runs.append(Linear(stage.labels, stage.bag, model, stage.k).find(features[fold]))
     return Run.concat(runs), scored
