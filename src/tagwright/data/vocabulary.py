@@ -59,7 +59,7 @@ Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 6
+PARSER = 7
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)

@@ -200,7 +200,7 @@ def open_sources(
     ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
-    if damaged or left or len(files) > len(sources):  # of files that were named one by one nothing is to be said
+    if damaged or left or (len(files) > len(sources) and not collected):  # the caller says what it collects
         _say_files(len(files), len(damaged) + len(collected), left)
     skip(damaged)
 

@@ -204,7 +204,7 @@ def _labels_split(row: Record, key: str, place: Place) -> Record:
     return {**row, key: labels_in(labels, place)} if isinstance(labels, str) else row
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parquet_rows(path: Path) -> Iterator[tuple[int, Record]]:
     """Numbered rows, from 1. One above the limit for a document is logged and left out.
 
     The sizes of columns come from the footer, which a hostile file can fake: 7 kB then unpack to 200 MB. Only a process
@@ -226,7 +226,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield from with_class_names(rows, class_names(file.schema_arrow.metadata), path)
 
 
-def _arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
     """The same of an Arrow or Feather file, memory-mapped; one that is compressed is refused, as is a damaged one.
 
     It may also be a stream of Arrow, as the files that Hugging Face's `save_to_disk` writes.
