@@ -55,7 +55,7 @@ def zero_shot(
     from tagwright.api.options import ZERO_SHOT, configuration
 
     with silence(not progress), model_settings(device=device, offline=offline):
-        labels = _kept(labels)
+        labels = list(labels) if isinstance(labels, Iterator) else labels  # they may be read twice
         known = _corpus(documents, None, labels)
         config = configuration(ZERO_SHOT, options)
         return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
@@ -106,7 +106,7 @@ def train(
             config = configuration(method, nested(method, options), language, paper=paper)
         except UnknownOptionError as error:
             raise error.among(ARGUMENTS_OF_A_JOB) from None
-        known = _kept(labels)
+        known = list(labels) if isinstance(labels, Iterator) else labels
         return Job(
             method=method, config=config, documents=lambda: _corpus(documents, gold, known), labels=known, **job
         ).run()
@@ -314,11 +314,6 @@ def _tagged(
 
 def _origin(given: object) -> str:
     return str(given) if isinstance(given, str | Path) else "in Python"
-
-
-def _kept(labels: Labels | None) -> Labels | None:
-    """The labels, to be read more than once."""
-    return list(labels) if isinstance(labels, Iterator) else labels
 
 
 def _corpus(documents: Texts, y: Iterable[Any] | None, labels: Labels | None) -> Corpus:

@@ -87,8 +87,7 @@ def test_of_two_columns_that_may_be_labels_the_vocabulary_chooses(caplog: pytest
 
 def test_the_vocabulary_of_a_tagger_tells_the_columns_of_what_it_tags(caplog: pytest.LogCaptureFixture) -> None:
     """A message by its subject, in every form and for every call that reads documents."""
-    import pandas as pd
-
+    pd = pytest.importorskip("pandas")
     tagger = zero_shot(["Billing", "Login"], stages=["exact_match"], language="en")
     table = pd.DataFrame({"subject": ["Login fails"], "description": ["Since Monday."], "queue": ["a"]})
     for given in (table, table.to_dict("records")):

@@ -125,3 +125,9 @@ def test_other_formats_are_no_lists_of_names(tmp_path: Path, content: str, what:
     assert message.startswith(("a.txt:1: looks like ", "a.txt:2: looks like "))
     assert f"looks like {what}" in message
     assert message.endswith("expected labels: a name or a path a line")
+
+
+def test_a_term_that_stands_for_several_is_above_nothing(tmp_path: Path) -> None:
+    content = "Bees\n  BT Stock\n  RT Apis\n\nHives\n\nStock\n  USE Bees\n  USE Hives\n\nApis\n  USE Hives\n"
+    labels = list(Vocabulary.read(written(tmp_path, content, "zoo.txt")))
+    assert labels == [Label("Bees", ("Bees",), related=("Hives",)), Label("Hives", ("Hives", "Apis"))]

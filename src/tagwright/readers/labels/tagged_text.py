@@ -61,13 +61,14 @@ def read_tagged(lines: Sequence[Line], path: Path) -> Iterator[tuple[int, Label]
     missing, count = list[str](), 0
 
     def known(terms: Sequence[str]) -> list[str]:
-        """These terms, or those preferred to them, as far as the file has them."""
+        """These terms, or those preferred to them, as far as they are labels of the file."""
         nonlocal count
         count += len(terms)
-        found = [(each, folded.get(each.casefold(), "")) for each in terms]
-        found = [(each, folded.get(preferred.get(term, term).casefold(), "")) for each, term in found]
-        missing.extend(each for each, term in found if not term)
-        return [term for _, term in found if term]
+        there = [folded.get(each.casefold(), "") for each in terms]
+        named = [folded.get(preferred.get(term, term).casefold(), "") for term in there]
+        found = [term if term and not entries[term]["use"] else "" for term in named]
+        missing.extend(each for each, term in zip(terms, found, strict=True) if not term)
+        return [term for term in found if term]
 
     for term, entry in entries.items():
         for use in known(entry["use"]) if term in preferred else ():
