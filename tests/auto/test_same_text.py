@@ -158,7 +158,6 @@ SPLITS = {
     "auto/combiner.py": "examples, which are of documents without copies",
     "auto/examples.py": "examples, which are of documents without copies",
     "auto/recipe.py": "labelled documents without copies; the corpus, in which nothing is measured",
-    "auto/reranking.py": "documents that the combiner learned from: without copies",
     "combining/ranking_trees.py": "features",
     "data/gold.py": "a share of labels and pairs to learn from, in which nothing is measured",
     "evaluation/holdout.py": "`distinct_texts`",

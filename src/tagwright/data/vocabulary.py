@@ -31,6 +31,7 @@ from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
 from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, split_labels
+from tagwright.readers.documents.html import label_without_tags
 from tagwright.readers.headers import LIKE_LABELS, among
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
@@ -623,7 +624,8 @@ def _located(
 
             return skos.read_labels(path, language, file_format, guess)
 
-        return [(0, label) for label in _kept(path, ("skos", file_format, language, guess), parse)]
+        kept = _kept(path, ("skos", file_format, language, guess), parse)
+        return [(0, label_without_tags(label)) for label in kept]
 
     def read() -> list[tuple[int, Label]]:
         if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
@@ -632,7 +634,7 @@ def _located(
             return list(read_names(path))
         return list(chosen_names(with_parents(read_records(path), path), language, likely, path))
 
-    return in_encoding(path, encoding, read)
+    return [(line, label_without_tags(label)) for line, label in in_encoding(path, encoding, read)]
 
 
 def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:
@@ -698,7 +700,7 @@ def to_vocabulary(
 
     def of_rows(records: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
         listed = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
-        return Vocabulary(label for _, label in listed)
+        return Vocabulary(label_without_tags(label) for _, label in listed)
 
     listed: Iterable[Any] = ()
     if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):

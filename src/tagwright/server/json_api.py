@@ -78,9 +78,6 @@ _ADDRESS = {name: OPTIONS[name] for name in ("model", "limit", "names_in", "lang
 _FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
 
 
-_NOTES = "What the reader says of the file: columns and fields that it does not use, guesses, rows that are left out."
-
-
 @dataclass(frozen=True)
 class JsonApi:
     """The operations below /api, /health, /ready and /metrics. check_ready: raises Problem until all is loaded."""
@@ -126,7 +123,7 @@ class JsonApi:
             Operation("POST", "/api/suggest", self.suggest, suggested, body=_REQUEST),
             Operation(
                 "POST", "/api/files", self.suggest_for_file,
-                object_({"documents": array(suggested), "notes": array(_TEXT, _NOTES)}), options,
+                object_({"documents": array(suggested), "notes": array(_TEXT)}), options,
                 body=_FORM, body_type=MULTIPART,
             ),
             Operation(

@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Json, Quiet
+from tagwright.app.arguments import Chosen, Json, Quiet, Reading
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 
 def labels(
     chosen: Chosen,
+    _reading: Reading,
     output_format: Annotated[
         Literal["jsonl", "csv", "tsv", "skos"],
         typer.Option("--format", help="How to print; skos is Turtle, with what SKOS can say."),

@@ -15,6 +15,7 @@ from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.columns import Columns, remedy, split_labels
+from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import readable
@@ -157,6 +158,7 @@ def to_documents(
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
         else:
+            record = record._replace(document=without_markup(record.document))
             if not record.document.text:
                 remarks.add(number, "has no title and no text")
             unused.update(record.unused)
