@@ -211,7 +211,8 @@ class Run:
 
     indptr: (documents + 1,) int64. labels: (suggestions,) int32, positions in the vocabulary, none twice in a row.
     scores: (suggestions,) float32, as the stage gave them: zeros and negative scores are kept. Rows are sorted by
-    score, best first, ties by label. Gold labels are a Run too, with score 1. Build one with `of` or `from_rows`.
+    score, best first, ties by label, or as a run file orders them. Gold labels are a Run too, with score 1. Build one
+    with `of` or `from_rows`.
     confidences: (suggestions,) float32, from 0 to 1, the probability that a label is right; None: not estimated.
     """
 

@@ -409,11 +409,15 @@ class Vocabulary(Sequence[Label]):
         >>> birds.branch([0]).tolist()
         [True, True, False]
         """
-        below_tops, rows, above = np.zeros(len(self), np.bool_), self.links.rows, self.links.labels
-        below_tops[tops] = True
-        while not below_tops[below := rows[below_tops[above]]].all():
-            below_tops[below] = True
-        return below_tops
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        root, rows, above = len(self), self.links.rows, self.links.labels  # above all these labels
+        edges = np.append(np.full(len(tops), root), above), np.append(tops, rows)
+        below = csr_array((np.ones(len(edges[0]), np.int8), edges), (root + 1, root + 1))
+        below_tops = np.zeros(root + 1, np.bool_)
+        below_tops[breadth_first_order(below, root, return_predecessors=False)] = True
+        return below_tops[:-1]
 
     def path(self, position: int, language: str = "") -> tuple[str, ...]:
         """The preferred names from the top down to this label, along the first broader label of each.
@@ -424,9 +428,10 @@ class Vocabulary(Sequence[Label]):
         >>> birds.path(1)
         ('Birds', 'Owls')
         """
-        upwards = [position]
-        while (above := self.broader(upwards[-1])[:1]) and above[0] not in upwards:
-            upwards += above
+        upwards, above = dict[int, None](), [position]
+        while above and above[0] not in upwards:
+            upwards[above[0]] = None
+            above = self.broader(above[0])
         return tuple(self._labels[place].name_in(language) for place in reversed(upwards))
 
     def shown_name(self, position: int, *, whole: bool = False) -> str:

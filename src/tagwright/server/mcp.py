@@ -6,15 +6,18 @@ They answer as the server's own interface does: by its functions, with its check
 import asyncio
 import json
 import logging
+import sys
+from io import TextIOWrapper
 from typing import Any
 
+import anyio
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright import __version__
 from tagwright.server.access import check_origin
@@ -22,6 +25,7 @@ from tagwright.server.counters import Counters
 from tagwright.server.json_api import OPTIONS, JsonApi, document_and_options
 from tagwright.server.openapi import Schema, check, check_names, closed, object_, schema
 from tagwright.server.problems import Problem, bad_request
+from tagwright.server.request_bodies import whole_json
 from tagwright.server.served_model import ServedModel, model_named
 
 _log = logging.getLogger(__name__)
@@ -109,12 +113,20 @@ def tool_route(api: JsonApi) -> Route:
 
     async def answer(request: Request) -> ASGIApp:
         check_origin(request)
-        return answered
+        body = await request.body()
+        whole = whole_json(body.decode(errors="replace")).encode() if b"\\u" in body else body
 
-    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-        async with manager.run():
-            await manager.handle_request(scope, receive, send)
+        async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+            sent = iter([{"type": "http.request", "body": whole, "more_body": False}])
+
+            async def again() -> Message:
+                return next(sent, None) or await receive()
+
+            manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+            async with manager.run():
+                await manager.handle_request(scope, again, send)
+
+        return answered
 
     return Route("/mcp", answer, methods=["POST"])
 
@@ -123,6 +135,14 @@ async def serve_stdio(model: ServedModel) -> None:
     """Answer on standard input and output until the input ends."""
     server = tool_server(JsonApi({model.id: model}, Counters(), lambda: None))
     await model.queue.start()
-    async with stdio_server() as (sent, answers):
+    requests = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
+    async with stdio_server(requests) as (sent, answers):
         await server.run(sent, answers, server.create_initialization_options())
     await model.queue.stop()
+
+
+class _Lines(TextIOWrapper):
+    """Lines of JSON, in which halves of surrogate pairs are replaced as in all requests."""
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        return whole_json(super().readline(size))

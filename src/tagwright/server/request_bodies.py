@@ -152,14 +152,25 @@ def parse_json(body: bytes) -> Any:
     try:
         text = body.decode(encoding := json.detect_encoding(body))
         _check_json(body if encoding.startswith("utf-8") else text.encode("utf-8", "replace"))
-        content = json.loads(text, parse_constant=_refuse_constant)
-        if SURROGATE_ESCAPE.search(text):
-            content = json.loads(whole_characters(json.dumps(content, ensure_ascii=False)))
-        return content
+        return json.loads(whole_json(text), parse_constant=_refuse_constant)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
         raise bad_request(str(error)) from None
+
+
+def whole_json(text: str) -> str:
+    r"""Return JSON with U+FFFD in place of escaped halves of surrogate pairs; what is no JSON stays as it is.
+
+    >>> whole_json('["\\ud800 bees", NaN]') == '["\ufffd bees", NaN]'
+    True
+    """
+    if not SURROGATE_ESCAPE.search(text):
+        return text
+    try:
+        return whole_characters(json.dumps(json.loads(text), ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return text
 
 
 def _check_json(body: bytes) -> None:
