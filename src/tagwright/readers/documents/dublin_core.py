@@ -14,6 +14,11 @@ from tagwright.readers.sources import is_address, source_code
 from tagwright.types import Document
 
 _VALUE = Prose()
+_READ = (
+    "title alternative creator contributor subject description abstract tableOfContents date issued created publisher "
+    "isPartOf language type identifier datestamp setSpec"
+)
+"Elements that are read, and those of the head of a harvested record."
 
 
 def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -41,7 +46,7 @@ def _to_record(element: Element) -> Record | None:
         if text:
             texts.setdefault(each.tag, []).append(text)
         if text and each.tag == "subject":
-            subjects += _subjects(text, each)
+            subjects.append(_subject(text, each))
     harvested = header.findtext("identifier", "").strip() if header is not None else ""
     if not texts.keys() & {"title", "description", "abstract"} or (header is not None and header.get("status")):
         return None
@@ -65,15 +70,13 @@ def _to_record(element: Element) -> Record | None:
             type=values("type"),
         ),
     )
-    return Record(document, subjects)
+    return Record(document, subjects, texts.keys() - {*_READ.split()})
 
 
-def _subjects(text: str, element: Element) -> Iterator[Subject]:
-    """The subjects of an element, between semicolons; their vocabulary is named by xsi:type (dcterms:LCSH) or so."""
+def _subject(text: str, element: Element) -> Subject:
+    """A subject of the vocabulary that xsi:type (dcterms:LCSH), a scheme or an authority names."""
     named = (element.get(name, "") for name in ("type", "scheme", "authority", "authorityURI"))
     source = source_code(next(filter(None, named), "").removeprefix("dcterms:"))
     if is_address(text):
-        yield Subject(source, (text,), "")
-    else:
-        ids = tuple(filter(None, [element.get("valueURI", "")]))
-        yield from (Subject(source, ids, part.strip()) for part in text.split(";") if part.strip())
+        return Subject(source, (text,), "")
+    return Subject(source, tuple(filter(None, [element.get("valueURI", "")])), text)
