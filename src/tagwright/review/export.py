@@ -4,12 +4,11 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -126,14 +125,16 @@ def export_lines(
     return {"verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
 
 
-def exported(file: ReviewFile, output: str, labels: Vocabulary | None = None) -> bytes:
-    """Return an export in any format of `DOWNLOADS`, as the bytes of a file, see `export_lines`."""
+def write_export(
+    file: ReviewFile, output: str, labels: Vocabulary | None, target: IO[bytes],
+    paced: Callable[[Iterator[Any]], Iterator[Any]] = iter,
+) -> None:  # fmt: skip
+    """Write an export in any format of `DOWNLOADS`, see `export_lines`. paced: may wait between rows or lines."""
     if output == "xlsx":
-        content = BytesIO()
-        write_workbook(table(file, labels, {}), content, "documents")
-        return content.getvalue()
-    lines = export_lines(file, cast("ExportFormat", output), labels)
-    return "".join(f"{line}\n" for line in lines).encode(errors="replace")
+        write_workbook(paced(table(file, labels, {})), target, "documents")
+        return
+    for line in paced(export_lines(file, cast("ExportFormat", output), labels)):
+        target.write(f"{line}\n".encode(errors="replace"))
 
 
 def _annif(file: ReviewFile, labels: Vocabulary | None) -> Iterator[str]:

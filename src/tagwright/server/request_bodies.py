@@ -10,7 +10,7 @@ import asyncio
 import binascii
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -25,6 +25,7 @@ from tagwright.core.atomic import scratch_folder
 from tagwright.core.workers import run
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
+from tagwright.readers.limits import check_gzip
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
 from tagwright.server.languages import Text
 from tagwright.server.problems import Problem, bad_request
@@ -39,6 +40,9 @@ FIELDS, PARTS, FILES = 25_000, 100, 50
 
 LARGEST = 5_000_000
 "The most bytes of text in a document."
+
+UNPACKED = 250_000_000
+"The most bytes that a file may unpack to."
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
@@ -81,7 +85,7 @@ async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
         raise bad_request("RequestBody is required")
     if _media_type(request) not in ("application/json", ""):
         raise _unsupported(request, "application/json")
-    return await _in_turn(request, body, lambda: checked(parse_json(body)))
+    return await asyncio.to_thread(lambda: checked(parse_json(body)))
 
 
 async def read_form(
@@ -109,7 +113,7 @@ async def read_form(
         fields = _parts(body, border, files) if kind == MULTIPART else _fields(body)
         return checked(ImmutableMultiDict(list(fields)))
 
-    return await _in_turn(request, body, read)
+    return await asyncio.to_thread(read)
 
 
 async def _whole(request: Request, most: int | None = None) -> bytes:
@@ -120,17 +124,6 @@ async def _whole(request: Request, most: int | None = None) -> bytes:
         if most is not None and len(body) > most:
             raise Problem(413, Text("The body has more than %(most)s bytes", most=most))
     return bytes(body)
-
-
-async def _in_turn(request: Request, body: bytes, read: Callable[[], T]) -> T:
-    """Parse a large body when it is the client's turn: one at a time, and for a quarter of the time only.
-
-    So a client that sends large bodies without end leaves most of the processor to others.
-    """
-    if len(body) < 262_144:
-        return await asyncio.to_thread(read)
-    async with request.app.state.large_bodies.taken():
-        return await asyncio.to_thread(read)
 
 
 def _media_type(request: Request) -> str:
@@ -279,10 +272,15 @@ def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
     return {**rules, **{name: fields.getlist(name) for name in ("only", "without")}}
 
 
+async def apart(request: Request, read: Callable[..., T], *given: Any) -> T:
+    """Let a function run programs on a file of a client, whose other files and exports wait. Raises Busy."""
+    await request.app.state.turns.alone(request)
+    return await asyncio.get_running_loop().run_in_executor(request.app.state.readers, read, *given)
+
+
 async def read_documents(request: Request, file: Upload) -> list[Document]:
     """Read the documents of a file without blocking the server; clients take turns. Raises InputError, and Busy."""
-    async with request.app.state.uploads.taken():
-        return await asyncio.to_thread(read_upload, file.name, file.content)
+    return await apart(request, read_upload, file.name, file.content)
 
 
 def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> list[Document]:
@@ -293,30 +291,51 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     the name with a digest of the content: two files of the same name differ, a file sent twice does not. Raises
     InputError for a file that cannot be read.
     """
-    shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
-    digest = blake2b(content, digest_size=4).hexdigest()
+    shown, digest = shown_name(name), blake2b(content, digest_size=4).hexdigest()
     with scratch_folder() as folder:
-        path = folder / (re.sub(r"[^\w.-]+", "_", shown, flags=re.ASCII)[-60:].lstrip(".-") or "upload")
-        path.write_bytes(content)
-        command = ["-m", "tagwright", "read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST)]
-        try:
-            printed, said, code = run(
-                [*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most
-            )
-        except TimeoutError:
-            text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
-            raise InputError(text, shown) from None
+        path = stored(folder, shown, content)
+        command = ["read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST), "--", str(path)]
+        printed, _ = run_on(path, shown, command, seconds, most)
     if len(printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
         raise InputError(Text(form, count=f"{most:,}"), shown)
-    if code:
-        raise _reading_error(said, path, shown)
     lines = printed.splitlines()
     if len(lines) > 1000:
         form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
         raise InputError(Text(form, count="1,000"), shown)
     documents = (to_document(json.loads(line), SHAPES["jsonl"], Place(shown, 0)) for line in lines)
     return [_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents if document.text.strip()]
+
+
+def shown_name(name: str) -> str:
+    """Return the client's name of a file, without its folders."""
+    return clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
+
+
+def stored(folder: Path, shown: str, content: bytes) -> Path:
+    """Write a file of a client into a folder. Raises InputError for one that unpacks to more than `UNPACKED`."""
+    check_gzip(content, shown, UNPACKED)
+    path = folder / (re.sub(r"[^\w.-]+", "_", shown, flags=re.ASCII)[-60:].lstrip(".-") or "upload")
+    path.write_bytes(content)
+    return path
+
+
+def run_on(path: Path, shown: str, command: Sequence[str], seconds: float, most: int) -> tuple[bytes, str]:
+    """Run a command of ours on the file of a client: what it prints, at most one byte more than `most`, and its notes.
+
+    It has 4 GB of memory, and writes no file larger than twice `UNPACKED`. Raises InputError.
+    """
+    try:
+        arguments = ["-m", "tagwright", *command]
+        printed, said, code = run(
+            arguments, folder=path.parent, seconds=seconds, memory=4 << 30, disk=2 * UNPACKED, most=most
+        )
+    except TimeoutError:
+        text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
+        raise InputError(text, shown) from None
+    if code and len(printed) <= most:
+        raise _reading_error(said, path, shown)
+    return printed, said
 
 
 def _reading_error(said: str, path: Path, shown: str) -> InputError:

@@ -4,24 +4,29 @@ Every form has a token of its session. Templates escape all texts.
 """
 
 import asyncio
-import re
+import logging
+import os
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any, get_args
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, get_args
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tagwright.api.enriching import enrich
-from tagwright.catalogues.subjects import recognised
+from tagwright.catalogues.subjects import Provenance, recognised
 from tagwright.core.atomic import scratch_folder
+from tagwright.core.saved import VOCABULARY, write_manifest
 from tagwright.core.versions import Versions
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError, option
 from tagwright.models import Models
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
-from tagwright.review.export import DOWNLOADS, exported
+from tagwright.review.export import DOWNLOADS, write_export
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Session, check_origin
@@ -31,13 +36,27 @@ from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
-from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
+from tagwright.server.request_bodies import (
+    Form,
+    Upload,
+    apart,
+    read_documents,
+    read_form,
+    run_on,
+    shown_name,
+    stored,
+    text_of,
+)
 from tagwright.server.review.listing import listed, ordered
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
 from tagwright.server.served_model import ServedModel
+from tagwright.server.turns import FREE
+from tagwright.tagger import KIND
 from tagwright.text.words import clean
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -129,23 +148,23 @@ class ReviewPages:
         or its codes.
         """
         review, query, asked = self.review, _query(request), request.query_params
-        entries = await asyncio.to_thread(review.documents.entries)
-        found = await asyncio.to_thread(listed, entries, review.decisions, query)
         state, order, first = asked.get("state", ""), asked.get("sort", ""), _digits(asked.get("from", "")) or 1
-        documents = await asyncio.to_thread(ordered, (row for row in found if state in ("", row.state)), order)
-        statistics = await asyncio.to_thread(review.decisions.statistics)
+
+        def content() -> dict[str, Any]:
+            found = listed(review.documents.entries(), review.decisions, query)
+            documents = ordered((row for row in found if state in ("", row.state)), order)
+            counts, statistics = Counter(row.state for row in found), review.decisions.statistics()
+            return {"listed": documents, "counts": counts, "statistics": statistics, **self._trained()}
+
         return await self._page(
-            request, "overview.html", session, listed=documents, query=query, wanted=state, order=order, first=first,
-            counts=Counter(row.state for row in found),
-            **await asyncio.to_thread(self._trained),
-            statistics=statistics, depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
+            request, "overview.html", session, content, query=query, wanted=state, order=order, first=first,
+            depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
             here="/review/overview", message=message, problem=problem, of_records=of_records,
         )  # fmt: skip
 
     async def differences(self, request: Request, session: Session) -> Response:
         """Show labels on which reviewers disagree."""
-        differences = await asyncio.to_thread(self._differences)
-        return await self._page(request, "differences.html", session, differences=differences)
+        return await self._page(request, "differences.html", session, lambda: {"differences": self._differences()})
 
     async def upload(self, request: Request, session: Session) -> Response:
         """Add the documents of all files that can be read, and report the others."""
@@ -173,12 +192,15 @@ class ReviewPages:
         """Send the reviewed documents as a file, in the format that the address names."""
         if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
             raise Problem(404, _("There is no such format"))
+        turns, names = request.app.state.turns, self.review.model.tagger.vocabulary
+        await turns.alone(request)
+        file = current().held.enter_context(SpooledTemporaryFile(1 << 20))  # noqa: SIM115 - the request closes it
         try:
-            content = await asyncio.to_thread(exported, self.review.file, wanted, self.review.model.tagger.vocabulary)
+            await asyncio.to_thread(write_export, self.review.file, wanted, names, file, turns.paced)
         except InputError as error:
             return await self.overview(request, session, problem=translated_error(error))
         _title, name, media = DOWNLOADS[wanted]
-        return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        return _download(file, name, media)
 
     async def enrich(self, request: Request, session: Session) -> Response:
         """Send back an uploaded file of records with the accepted subjects; what is wrong is said at the form."""
@@ -190,30 +212,41 @@ class ReviewPages:
             problem = _("Give the code of the vocabulary, as its ids do not show it; write local if it has none.")
             return await self.overview(request, session, of_records=problem)
         try:
-            async with request.app.state.uploads.taken():
-                content = await asyncio.to_thread(self._enriched, records, *codes)
-        except StorageError:
+            folder = current().held.enter_context(scratch_folder())
+            file = current().held.enter_context(await apart(request, self._enriched, folder, records, *codes))
+        except (StorageError, Problem):
             raise
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
             for name, field in (("source", _("Code of the vocabulary")), ("agency", _("Code of the library"))):
                 problem = problem.replace(option(name), field)
             return await self.overview(request, session, of_records=problem)
-        kind = "application/xml" if content.lstrip()[:1] == b"<" else "application/marc"
-        name = "enriched.xml" if kind == "application/xml" else "enriched.mrc"
-        return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        is_xml = file.read(1000).lstrip()[:1] == b"<"
+        return _download(
+            file, *(("enriched.xml", "application/xml") if is_xml else ("enriched.mrc", "application/marc"))
+        )
 
-    def _enriched(self, records: Upload, source: str, agency: str) -> bytes:
-        with scratch_folder() as folder:
-            ending = match[0] if (match := re.search(r"(?:\.\w{1,8}){0,2}$", records.name, re.ASCII)) else ""
-            path, copy = folder / f"records{ending}", folder / "enriched"
-            path.write_bytes(records.content)
-            names = self.review.model.tagger.vocabulary
-            try:
-                enrich(path, copy, names, source=source, agency=agency, reviews=self.review.file.path)
-            except InputError as error:
-                raise InputError(error.problem, clean(records.name), error.line) from None
-            return copy.read_bytes()
+    def _enriched(self, folder: Path, records: Upload, source: str, agency: str) -> IO[bytes]:
+        """A copy of records, made by a process that knows those labels on which reviewers have decided."""
+        names, decided = self.review.model.tagger.vocabulary, {each.label for each in self.review.decisions.current()}
+        source = source or recognised(names.ids)[0]
+        Provenance(source=source, agency=agency, date="")  # raises ConfigError
+        shown, model = shown_name(records.name), folder / "model"
+        path, copy = stored(folder, shown, records.content), folder / "enriched"
+        known = [replace(names[names.index[id_]], broader=()) for id_ in names.ids if id_ in decided]
+        (model / VOCABULARY).mkdir(parents=True)
+        write_manifest(model, KIND, {})
+        Vocabulary(known or names[:1]).save(model / VOCABULARY)
+        given = {"model": model, "reviews": self.review.file.path.resolve(), "source": source, "output": copy}
+        given |= {"agency": agency} if agency else {}
+        options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+        try:
+            said = run_on(path, shown, ["enrich", "--quiet", *options, "--", str(path)], 60, 10_000)[1]
+        except InputError as error:
+            raise InputError(error.problem.removeprefix(f"{given['reviews']}: "), shown, error.line) from None
+        for line in said.splitlines()[-10:]:
+            _log.warning("%s", line.replace(str(path), shown))
+        return copy.open("rb")
 
     async def training(self, _request: Request, session: Session) -> Response:
         """Show how far the training is, as a part of the overview that a script asks for."""
@@ -285,10 +318,17 @@ class ReviewPages:
         """Return what the header of a page that shows a problem needs."""
         return {"progress": self.review.progress(), "here": "/review/overview"}
 
-    async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
-        """Return a page from a template, with what every page of a session needs."""
-        progress = await asyncio.to_thread(self.review.progress)
-        return show(request, template, session, csrf=self.sessions.csrf(session), progress=progress, **content)
+    async def _page(
+        self, request: Request, template: str, session: Session, large: Callable[[], dict[str, Any]] = dict,
+        **content: Any,
+    ) -> Response:  # fmt: skip
+        """Return a page from a template, with what every page of a session needs. large: content made for it alone."""
+
+        def page() -> Response:
+            frame = {"csrf": self.sessions.csrf(session), "progress": self.review.progress()}
+            return show(request, template, session, **frame, **large(), **content)
+
+        return await asyncio.to_thread(page)
 
     async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form of a request. Raises Problem unless it comes from a page of this session."""
@@ -297,6 +337,19 @@ class ReviewPages:
         if not self.sessions.owns_form(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
+
+
+def _download(file: IO[bytes], name: str, media: str) -> Response:
+    """Send a file as fast as it is read."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        while piece := file.read(FREE):
+            yield piece
+
+    headers = {"Content-Length": str(size), "Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(pieces(), media_type=media, headers=headers)
 
 
 def _in_use(model: ServedModel) -> str:
