@@ -183,6 +183,17 @@ def test_many_records_that_cannot_be_read_are_one_line_of_the_log(
     assert said[0].endswith("(and 4,999 other records)")
 
 
+def test_a_large_review_is_exported_by_another_process_and_the_same(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formats = ("csv", "uris", "annif", "jsonl", "verdicts")
+    here = {each: client.get(f"/review/export?format={each}").content for each in formats}
+    assert b"m1,Honey bees,,o,Orchards" in here["csv"]
+    monkeypatch.setattr("tagwright.server.review.page.LARGE", 0)
+    monkeypatch.setattr("tagwright.server.review.page.write_export", None)
+    assert {each: client.get(f"/review/export?format={each}").content for each in formats} == here
+
+
 def test_one_export_of_a_client_is_made_at_a_time_and_sent_as_it_is_read(client: TestClient, app: Starlette) -> None:
     cookie = f"tagwright_session={client.cookies['tagwright_session']}".encode()
     whole = client.get("/review/export?format=csv").content
@@ -319,3 +330,11 @@ def test_what_a_server_computes_for_clients_has_one_kind_of_thread(app: Starlett
         text = path.read_text(encoding="utf-8")
         others = re.findall(r"run_in_threadpool|anyio\.to_thread|run_in_executor\(None|run_sync\(", text)
         assert others == [], path
+
+
+def test_the_overview_of_texts_that_stand_as_titles_stays_small(client: TestClient, review: Review) -> None:
+    review.documents.add([Document("long", "Honey bees " * 100_000 + "end")])
+    page = client.get("/review/overview").text
+    assert "Honey bees Honey bees" in page
+    assert len(page) < 50_000
+    assert ">Honey bees Honey bees" in client.get("/review/overview?q=bees+end").text

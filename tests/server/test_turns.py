@@ -122,33 +122,6 @@ def test_who_has_had_a_share_of_the_processor_waits_while_others_compute(turns: 
     steps.end("a4")
 
 
-def test_long_work_waits_between_its_items_as_others_do(turns: Turns) -> None:
-    steps, took = Steps(turns), list[float]()
-
-    def work() -> None:
-        def items() -> Iterator[int]:
-            for item in range(4):
-                until = time.thread_time() + 0.05
-                while time.thread_time() < until:
-                    pass
-                yield item
-
-        begun = time.monotonic()
-        assert list(turns.paced(items())) == [0, 1, 2, 3]
-        took.append(time.monotonic() - begun)
-
-    def submit() -> None:
-        begin(CurrentRequest(client="a"))
-        turns.submit(work).result(LONGEST)
-
-    steps.start("-1")
-    steps.wait(1)
-    copy_context().run(submit)
-    steps.end("-1")
-    assert took[0] >= 0.4  # 0.2 s, of which 0.1 s are free
-    assert list(turns.paced(range(3))) == [0, 1, 2]  # elsewhere nobody waits
-
-
 def test_nothing_is_computed_for_who_leaves_answers_unread(turns: Turns) -> None:
     steps, read = Steps(turns), asyncio.Event()
 

@@ -4,14 +4,15 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
+from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.progress import note
@@ -27,7 +28,7 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Decision, DocumentState
 from tagwright.review.file import ReviewFile
-from tagwright.types import Document, Run
+from tagwright.types import Document, Label, Run
 
 _log = logging.getLogger(__name__)
 
@@ -125,16 +126,23 @@ def export_lines(
     return {"verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
 
 
-def write_export(
-    file: ReviewFile, output: str, labels: Vocabulary | None, target: IO[bytes],
-    paced: Callable[[Iterator[Any]], Iterator[Any]] = iter,
-) -> None:  # fmt: skip
-    """Write an export in any format of `DOWNLOADS`, see `export_lines`. paced: may wait between rows or lines."""
-    if output == "xlsx":
-        write_workbook(paced(table(file, labels, {})), target, "documents")
-        return
-    for line in paced(export_lines(file, cast("ExportFormat", output), labels)):
-        target.write(f"{line}\n".encode(errors="replace"))
+def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, target: Path) -> None:
+    """Write an export in any format of `DOWNLOADS`, see `export_lines`."""
+    with full_disk_explained(), target.open("wb") as stream:
+        if output == "xlsx":
+            write_workbook(table(file, labels, {}), stream, "documents")
+            return
+        for line in export_lines(file, cast("ExportFormat", output), labels):
+            stream.write(f"{line}\n".encode(errors="replace"))
+
+
+class Exporter:
+    """Writes exports in a process of its own, see `core.workers`."""
+
+    def write(self, file: Path, output: str, labels: Sequence[Label], target: Path) -> None:
+        """Write an export as `write_export` does. labels: those on which there are decisions."""
+        with closing(ReviewFile.open_existing(file)) as review:
+            write_export(review, output, Vocabulary(labels), target)
 
 
 def _annif(file: ReviewFile, labels: Vocabulary | None) -> Iterator[str]:

@@ -69,6 +69,7 @@ class ServedModel:
     workers: Workers | None = field(default=None, init=False)
     search: "_LazySearch" = field(init=False)
     _predict: Predict = field(init=False)
+    _apart: "_Apart" = field(default_factory=lambda: _Apart(), init=False)
     _swapping: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
@@ -88,8 +89,9 @@ class ServedModel:
         """Answer what waits, then stop."""
         for queue in self.queues:
             await queue.stop()
-        if self.workers:
-            await asyncio.to_thread(self.workers.close)
+        for workers in (self.workers, self._apart.workers):
+            if workers:
+                await asyncio.to_thread(workers.close)
 
     @property
     def version(self) -> str:
@@ -183,9 +185,11 @@ class ServedModel:
     async def _compute(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Compute in batches with the requests of others; clients take turns. Raises Busy."""
         try:
-            queue = self.queues[any(len(each.document.text) > LONG for each in requests)]
             async with asyncio.timeout(self.seconds):
-                return await queue.all([(self._predict, each) for each in requests])
+                if self.workers or not any(len(each.document.text) > LONG for each in requests):
+                    return await self.queues[0].all([(self._predict, each) for each in requests])
+                compute = await asyncio.to_thread(self._apart.use, self.tagger)
+                return await self.queues[1].all([(compute, each) for each in requests])
         except TimeoutError:
             raise Busy from None
 
@@ -243,6 +247,27 @@ def model_named(name: str | None, models: Mapping[str, ServedModel]) -> ServedMo
 def score_from_0_to_1(suggestion: Suggestion) -> float:
     """Return the confidence of a suggestion; where the tagger estimates none, its score squashed into 0 to 1."""
     return squashed(suggestion.score) if suggestion.confidence is None else suggestion.confidence
+
+
+class _Apart:
+    """A process that computes for long texts: a regular expression holds up all other threads until its end."""
+
+    def __init__(self) -> None:
+        self.workers: Workers | None = None
+        self._predict: tuple[Tagger, Predict] | None = None
+        self._starting = threading.Lock()
+
+    def use(self, tagger: Tagger) -> Predict:
+        """Return a function that computes there; here where the tagger cannot be saved. The first call starts it."""
+        with self._starting:
+            if self._predict is None or self._predict[0] is not tagger:
+                self.workers = self.workers or Workers(1)
+                try:
+                    self._predict = tagger, self.workers.use(tagger)
+                except TagwrightError as error:
+                    _log.warning("long texts keep others waiting: %s", error)
+                    self._predict = tagger, partial(predict, tagger)
+            return self._predict[1]
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
@@ -74,12 +74,12 @@ class Turns(ThreadPoolExecutor):
     computed least lately; who has had its `SHARE` waits while others compute. The server's own work waits for nobody.
     """
 
-    def __init__(self, count: int = 32, each: int = 2) -> None:
+    def __init__(self, count: int = 16, each: int = 2) -> None:
         super().__init__(count, "turn")
         self.each, self.unread, self._running = each, Counter[str](), Counter[str]()
         self._line, self._changed, self._is_ending = Line[Callable[[], None]](), threading.Condition(), False
         self._had = dict[str, tuple[float, float]]()  # client -> seconds beyond its share, and when these were noted
-        self._here, self._some_read = threading.local(), asyncio.Event()
+        self._some_read = asyncio.Event()
         self._locks, self._asking = WeakValueDictionary[str, asyncio.Lock](), Counter[str]()
 
     def submit(self, function: Callable[..., T], /, *args: Any, **options: Any) -> Future[T]:
@@ -105,16 +105,6 @@ class Turns(ThreadPoolExecutor):
             self._is_ending = True
             self._changed.notify_all()
         super().shutdown(wait, cancel_futures=cancel_futures)
-
-    def paced(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the items of long work in one of these threads; between them its client waits for a turn."""
-        for item in items:
-            yield item
-            if (client := getattr(self._here, "client", "")) and time.thread_time() - self._here.begun > BURST / 4:
-                with self._changed:
-                    self._note(client)
-                    while self._beyond(client) > BURST and self._running.total() > self._running[client]:
-                        self._changed.wait(BURST / 4)
 
     async def alone(self, request: Request) -> None:
         """Wait until no other request of this client is behind this, and let none until this request is answered.
@@ -167,10 +157,10 @@ class Turns(ThreadPoolExecutor):
                 self._changed.wait(BURST / 4)
             step = self._line.take(client)
             self._running[client] += 1
-        self._here.client, self._here.begun = client, time.thread_time()
+        begun = time.thread_time()
         step()
         with self._changed:
-            self._note(client)
+            self._note(client, time.thread_time() - begun)
             self._running[client] -= 1
             self._running += Counter()
             self._changed.notify()
@@ -189,11 +179,10 @@ class Turns(ThreadPoolExecutor):
         seconds, noted = self._had.get(client, (0.0, 0.0))
         return max(0.0, seconds - SHARE * (time.monotonic() - noted))
 
-    def _note(self, client: str) -> None:
-        """Note what this thread has computed, in seconds of the processor: those in which it waits do not count."""
-        begun, self._here.begun = self._here.begun, time.thread_time()
+    def _note(self, client: str, seconds: float) -> None:
+        """Note what a client has computed, in seconds of the processor: those in which it waits do not count."""
         if client:  # the server's own work is of none
-            self._had[client] = self._beyond(client) + self._here.begun - begun, time.monotonic()
+            self._had[client] = self._beyond(client) + seconds, time.monotonic()
         if len(self._had) > 1000:
             self._had = {each: had for each, had in self._had.items() if self._beyond(each)}
 

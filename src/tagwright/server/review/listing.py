@@ -10,6 +10,9 @@ from tagwright.review.events import Decision, DocumentState
 State: TypeAlias = Literal["open", "begun", "skipped", "done"]
 "Done by a reviewer; or else skipped by one; or else begun: with any decision."
 
+TITLE = 500
+"Characters of a title in the list: a whole text may stand there."
+
 
 class Listed(NamedTuple):
     """A document in the list. labels: number of right ones so far. time: of the last decision, UTC; "" for none."""
@@ -30,7 +33,8 @@ def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> l
         events.setdefault(event.document, []).append(event)
     rows = (_listed(entry, states.get(entry.id), events.get(entry.id, [])) for entry in entries)
     part = query.casefold()
-    return [row for row in rows if any(part in text.casefold() for text in (row.title, row.id, *row.reviewers))]
+    found = [row for row in rows if any(part in text.casefold() for text in (row.title, row.id, *row.reviewers))]
+    return [row._replace(title=row.title[:TITLE]) for row in found]
 
 
 def ordered(rows: Iterable[Listed], column: str) -> list[Listed]:

@@ -5,13 +5,12 @@ Every form has a token of its session. Templates escape all texts.
 
 import asyncio
 import logging
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any, get_args
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -21,12 +20,13 @@ from tagwright.catalogues.subjects import Provenance, recognised
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.saved import VOCABULARY, write_manifest
 from tagwright.core.versions import Versions
+from tagwright.core.workers import Pool, Worker
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError, option
 from tagwright.models import Models
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
-from tagwright.review.export import DOWNLOADS, write_export
+from tagwright.review.export import DOWNLOADS, Exporter, write_export
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Session, check_origin
@@ -55,8 +55,12 @@ from tagwright.server.served_model import ServedModel
 from tagwright.server.turns import FREE
 from tagwright.tagger import KIND
 from tagwright.text.words import clean
+from tagwright.types import Label
 
 _log = logging.getLogger(__name__)
+
+LARGE = 5_000_000
+"Bytes of a review file from which on another process exports it: in this one, others would wait."
 
 
 @dataclass
@@ -74,6 +78,7 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
+        self._exports = Pool(partial(Worker, Exporter), 1, attempts=1)
         self._entrance = Entrance(
             self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._header
         )
@@ -192,15 +197,25 @@ class ReviewPages:
         """Send the reviewed documents as a file, in the format that the address names."""
         if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
             raise Problem(404, _("There is no such format"))
-        turns, names = request.app.state.turns, self.review.model.tagger.vocabulary
-        await turns.alone(request)
-        file = current().held.enter_context(SpooledTemporaryFile(1 << 20))  # noqa: SIM115 - the request closes it
+        await request.app.state.turns.alone(request)
+        target, file = current().held.enter_context(scratch_folder()) / "export", self.review.file
         try:
-            await asyncio.to_thread(write_export, self.review.file, wanted, names, file, turns.paced)
-        except InputError as error:
-            return await self.overview(request, session, problem=translated_error(error))
+            if file.path.stat().st_size < LARGE:
+                await asyncio.to_thread(write_export, file, wanted, self.review.model.tagger.vocabulary, target)
+            else:
+                labels = await asyncio.to_thread(self._decided)
+                given = {"file": file.path.resolve(), "output": wanted, "labels": labels, "target": target}
+                await apart(request, partial(self._exports.ask, "write", **given))
+        except TagwrightError as error:
+            problem = translated_error(error) if isinstance(error, InputError) else str(error)
+            return await self.overview(request, session, problem=problem)
         _title, name, media = DOWNLOADS[wanted]
-        return _download(file, name, media)
+        return _download(target, name, media)
+
+    def _decided(self) -> list[Label]:
+        """The labels of the vocabulary on which reviewers have decided; the first one where there are none."""
+        names, decided = self.review.model.tagger.vocabulary, {each.label for each in self.review.decisions.current()}
+        return [replace(names[names.index[id_]], broader=()) for id_ in names.ids if id_ in decided] or [names[0]]
 
     async def enrich(self, request: Request, session: Session) -> Response:
         """Send back an uploaded file of records with the accepted subjects; what is wrong is said at the form."""
@@ -213,7 +228,7 @@ class ReviewPages:
             return await self.overview(request, session, of_records=problem)
         try:
             folder = current().held.enter_context(scratch_folder())
-            file = current().held.enter_context(await apart(request, self._enriched, folder, records, *codes))
+            file = await apart(request, self._enriched, folder, records, *codes)
         except (StorageError, Problem):
             raise
         except TagwrightError as error:
@@ -221,22 +236,20 @@ class ReviewPages:
             for name, field in (("source", _("Code of the vocabulary")), ("agency", _("Code of the library"))):
                 problem = problem.replace(option(name), field)
             return await self.overview(request, session, of_records=problem)
-        is_xml = file.read(1000).lstrip()[:1] == b"<"
-        return _download(
-            file, *(("enriched.xml", "application/xml") if is_xml else ("enriched.mrc", "application/marc"))
-        )
+        with file.open("rb") as content:
+            is_xml = content.read(1000).lstrip()[:1] == b"<"
+        name, media = ("enriched.xml", "application/xml") if is_xml else ("enriched.mrc", "application/marc")
+        return _download(file, name, media)
 
-    def _enriched(self, folder: Path, records: Upload, source: str, agency: str) -> IO[bytes]:
+    def _enriched(self, folder: Path, records: Upload, source: str, agency: str) -> Path:
         """A copy of records, made by a process that knows those labels on which reviewers have decided."""
-        names, decided = self.review.model.tagger.vocabulary, {each.label for each in self.review.decisions.current()}
-        source = source or recognised(names.ids)[0]
+        source = source or recognised(self.review.model.tagger.vocabulary.ids)[0]
         Provenance(source=source, agency=agency, date="")  # raises ConfigError
         shown, model = shown_name(records.name), folder / "model"
         path, copy = stored(folder, shown, records.content), folder / "enriched"
-        known = [replace(names[names.index[id_]], broader=()) for id_ in names.ids if id_ in decided]
         (model / VOCABULARY).mkdir(parents=True)
         write_manifest(model, KIND, {})
-        Vocabulary(known or names[:1]).save(model / VOCABULARY)
+        Vocabulary(self._decided()).save(model / VOCABULARY)
         given = {"model": model, "reviews": self.review.file.path.resolve(), "source": source, "output": copy}
         given |= {"agency": agency} if agency else {}
         options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
@@ -246,7 +259,7 @@ class ReviewPages:
             raise InputError(error.problem.removeprefix(f"{given['reviews']}: "), shown, error.line) from None
         for line in said.splitlines()[-10:]:
             _log.warning("%s", line.replace(str(path), shown))
-        return copy.open("rb")
+        return copy
 
     async def training(self, _request: Request, session: Session) -> Response:
         """Show how far the training is, as a part of the overview that a script asks for."""
@@ -339,16 +352,15 @@ class ReviewPages:
         return form
 
 
-def _download(file: IO[bytes], name: str, media: str) -> Response:
+def _download(path: Path, name: str, media: str) -> Response:
     """Send a file as fast as it is read."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
+    file = current().held.enter_context(path.open("rb"))
 
     async def pieces() -> AsyncIterator[bytes]:
         while piece := file.read(FREE):
             yield piece
 
-    headers = {"Content-Length": str(size), "Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Length": str(path.stat().st_size), "Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(pieces(), media_type=media, headers=headers)
 
 
