@@ -112,7 +112,6 @@ def test_every_format_of_the_page_has_each_reviewed_document(half_blind: ReviewF
     labels = Vocabulary([Label("bee", ("Bees",)), Label("orchard", ("Orchards",)), Label("tax", ("Taxes",))])
     for wanted, download in DOWNLOADS.items():
         write_export(half_blind, wanted, labels, tmp_path / download.name)
-        content = (tmp_path / download.name).read_bytes()
         if wanted in ("csv", "xlsx", "tsv", "annif", "jsonl"):
             read_back = [each.labels for each in Corpus.read(tmp_path / download.name)]
             blind = [("bee", "orchard")] if wanted in ("csv", "xlsx") else []  # which nothing may learn from

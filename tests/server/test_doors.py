@@ -318,6 +318,12 @@ def test_messages_to_tools_are_bounded_as_those_to_the_interface(
     assert parse is json.loads
 
 
+def test_an_application_may_be_started_again(app: Starlette) -> None:
+    for _ in range(2):
+        with TestClient(app) as client:
+            assert client.post("/api/suggest", json={"text": "Honey bees"}).status_code == 200
+
+
 def test_what_a_server_computes_for_clients_has_one_kind_of_thread(app: Starlette) -> None:
     async def test() -> None:
         async with app.router.lifespan_context(app):

@@ -76,15 +76,16 @@ def application(
     these name the user. watch: the monitors of the models. tools: serve them to assistants at /mcp. Raises
     ConfigError for proxies.
     """
-    by_id, readiness, turns = {model.id: model for model in models}, Readiness(models), Turns()
+    by_id, readiness = {model.id: model for model in models}, Readiness(models)
     counters = Counters([partial(server_lines, models, access.limits, audit)])
     if watch:
         counters.others.append(partial(monitor_lines, watch, models, pages.review if pages else None))
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(log_failures)
-        asyncio.get_running_loop().set_default_executor(turns)
+        app.state.turns = Turns()  # the loop shuts it down at its end
+        asyncio.get_running_loop().set_default_executor(app.state.turns)
         for model in models:
             await model.start()
         tasks = [asyncio.create_task(readiness.load()), asyncio.create_task(access.follow())]
@@ -132,13 +133,13 @@ def application(
                 allow_headers=["*"],
                 expose_headers=[VERSION_HEADER, ID_HEADER],
             ),
-            Middleware(_Gate, access=access, max_body=max_body, hosts=hosts, turns=turns),
+            Middleware(_Gate, access=access, max_body=max_body, hosts=hosts),
         ],
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would lead to the host that the client names
     app.state.has_review, app.state.readiness, app.state.models = pages is not None, readiness, models
-    app.state.turns, app.state.readers = turns, ThreadPoolExecutor(2)  # which wait for processes that read files
+    app.state.turns, app.state.readers = Turns(), ThreadPoolExecutor(2)  # which wait for processes that read files
     return app
 
 
@@ -210,22 +211,22 @@ class _Gate:
     holder of the token in `request.state.holder`, and language and client in `current_request`.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None, turns: Turns) -> None:
-        self.app, self.access, self.max_body, self.hosts, self.turns = app, access, max_body, hosts, turns
+    def __init__(self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
+        self.app, self.access, self.max_body, self.hosts = app, access, max_body, hosts
         self.memory = Memory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        app = self.app
+        app, turns = self.app, scope["app"].state.turns
         async with current().held:
             try:
                 self._admit(scope)
-                await self.turns.may_begin()
+                await turns.may_begin()
             except Problem as problem:
                 app = answer_to(problem)
-            await app(scope, self._bounded(receive), self.turns.counted(_below(current().root, send)))
+            await app(scope, self._bounded(receive), turns.counted(_below(current().root, send)))
 
     def _admit(self, scope: Scope) -> None:
         """Fill in the current request. Raises Problem for a request that is refused by its head."""

@@ -137,10 +137,11 @@ _long: ContextVar[Mapping[str, str]] = ContextVar("_long", default={})  # noqa: 
 def _without_long_texts(content: Any) -> tuple[bytes, dict[str, str]]:
     """A message without the long texts among its arguments, and these."""
     long = dict[str, str]()
-    if isinstance(content, dict) and isinstance(params := content.get("params"), dict):
-        if isinstance(arguments := params.get("arguments"), dict):
-            long = {name: text for name, text in arguments.items() if isinstance(text, str) and len(text) > 10_000}
-            arguments.update(dict.fromkeys(long, ""))
+    params = content.get("params") if isinstance(content, dict) else None
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    if isinstance(arguments, dict):
+        long = {name: text for name, text in arguments.items() if isinstance(text, str) and len(text) > 10_000}
+        arguments.update(dict.fromkeys(long, ""))
     return json.dumps(content).encode(), long
 
 

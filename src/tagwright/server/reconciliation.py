@@ -184,14 +184,14 @@ class Reconciliation:
             for query, suggestions in zip(unnamed, suggested, strict=True)
         }
         answers, resolve = dict[str, dict[str, Any]](), cache(model.tagger.vocabulary.resolve)
-        for key, query in queries.items():
+        for key, asked in queries.items():
             if await request.is_disconnected():
                 raise ClientDisconnect
-            answers[key] = (
-                {"result": [], "error": query.detail}
-                if isinstance(query, Problem)
-                else {"result": await asyncio.to_thread(_candidates, model, query, scores.get(query, {}), resolve)}
-            )
+            if isinstance(asked, Problem):
+                answers[key] = {"result": [], "error": asked.detail}
+            else:
+                found = await asyncio.to_thread(_candidates, model, asked, scores.get(asked, {}), resolve)
+                answers[key] = {"result": found}
         return await asyncio.to_thread(JSONResponse, answers)
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:

@@ -30,8 +30,8 @@ FREE = 65_536
 UNREAD = 32_000_000
 "Bytes of answers that a client may leave unread: while there are more, nothing is computed for it."
 
-SHARE, BURST = 0.25, 0.1
-"Part of a processor that a client has while others compute, and by how many seconds it may exceed that."
+SHARE, BURST, MOST = 0.25, 0.1, 0.5
+"Part of a processor that a client has while others compute; by how many seconds it may exceed that; and what counts."
 
 WAITING = 16
 "Requests of a client that may wait to be alone."
@@ -182,7 +182,7 @@ class Turns(ThreadPoolExecutor):
     def _note(self, client: str, seconds: float) -> None:
         """Note what a client has computed, in seconds of the processor: those in which it waits do not count."""
         if client:  # the server's own work is of none
-            self._had[client] = self._beyond(client) + seconds, time.monotonic()
+            self._had[client] = min(self._beyond(client) + seconds, MOST), time.monotonic()
         if len(self._had) > 1000:
             self._had = {each: had for each, had in self._had.items() if self._beyond(each)}
 
