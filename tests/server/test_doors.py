@@ -262,7 +262,12 @@ def test_a_broader_label_counts_by_id_and_by_name() -> None:
 
 def test_queries_of_a_client_that_has_left_are_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = list[str]()
-    monkeypatch.setattr(reconciliation, "_candidates", lambda *given: computed.append(given[1].text) or [])
+
+    def noted(_: ServedModel, query: reconciliation.Query, *__: object) -> list[Any]:
+        computed.append(query.text)
+        return []
+
+    monkeypatch.setattr(reconciliation, "_candidates", noted)
     model, left = ServedModel("bees", word_tagger(), "Bees"), asyncio.Event
 
     async def test() -> None:

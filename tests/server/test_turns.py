@@ -130,7 +130,12 @@ def test_nothing_is_computed_for_who_leaves_answers_unread(turns: Turns) -> None
             await read.wait()
 
         begin(CurrentRequest(client="a"))
-        sending = asyncio.create_task(turns.counted(send)({"type": "http.response.body", "body": b"x" * (UNREAD + 1)}))
+        message = {"type": "http.response.body", "body": b"x" * (UNREAD + 1)}
+
+        async def answer() -> None:
+            await turns.counted(send)(message)
+
+        sending = asyncio.create_task(answer())
         await asyncio.sleep(0)
         waiting = asyncio.create_task(turns.may_begin())
         for name in ("a1", "b1"):

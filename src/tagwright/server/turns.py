@@ -278,7 +278,7 @@ class Batches:
         finally:
             self._had.subtract(client for client, *_ in batch)
             self._had += Counter()
-            self._batches.discard(asyncio.current_task())  # type: ignore[arg-type]
+            self._batches.discard(asyncio.current_task())
             self._changed.set()
 
     async def _answer(self, batch: Sequence[tuple[Any, asyncio.Future[Any]]]) -> None:

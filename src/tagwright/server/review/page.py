@@ -338,7 +338,7 @@ class ReviewPages:
         """Return a page from a template, with what every page of a session needs. large: content made for it alone."""
 
         def page() -> Response:
-            frame = {"csrf": self.sessions.csrf(session), "progress": self.review.progress()}
+            frame: dict[str, Any] = {"csrf": self.sessions.csrf(session), "progress": self.review.progress()}
             return show(request, template, session, **frame, **large(), **content)
 
         return await asyncio.to_thread(page)
