@@ -333,9 +333,11 @@ def auto_means() -> Iterator[str]:
     """`train auto` of both states by corpus and size: means of the draws, and in how many nDCG@5 differs."""
     found, body = result("auto-draws"), []
     for cell, draws in found["rows"].items():
-        rows = [row for row in draws.values() if "before" in row]
-        if rows and not cell.endswith(" 0"):
-            before, now = (mean(row[state]["nDCG@5"] for row in rows) for state in ("before", "now"))
+        again = [row for row in draws.values() if "before" in row]
+        rows = again or [*draws.values()]
+        if not cell.endswith((" 0", " all")):
+            before = percent(mean(row["before"]["nDCG@5"] for row in again)) if again else ""
+            now = percent(mean(row["now"]["nDCG@5"] for row in rows))
             differ = [row["now"]["nDCG@5"] - row["before"]["nDCG@5"] for row in rows if row.get("p", 1.0) < LEVEL]
             above, below = sum(gain > 0 for gain in differ), sum(gain < 0 for gain in differ)
             error = percent(mean(row["now"]["ECE@5"] for row in rows))
@@ -344,7 +346,7 @@ def auto_means() -> Iterator[str]:
             plain = test.get("against zero_shot", {})
             gain = f"{100 * plain['difference']:+.1f} ({probability({'p': plain['adjusted']})})" if plain else ""
             counts = f"{above} / {below} of {len(rows)}" if any("p" in row for row in rows) else ""
-            body.append([cell, percent(before), percent(now), tested, counts, gain, error])
+            body.append([cell, before, now, tested, counts, gain, error])
     head = ["nDCG@5, %", "before", "now", "of the means", "draws above / below", "less zero_shot", "ECE@5"]
     yield from table(head, body)
 

@@ -10,6 +10,7 @@ Everything here is imported on first use: the import itself loads no numpy and n
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # a library prints nothing: programs set up a log
 
 __version__ = "0.10.0"
 

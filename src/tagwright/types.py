@@ -97,7 +97,7 @@ class Label:
     schemes, collections: what it is and what it belongs to, URIs as a rule. related: ids. exact, close: the same or
     nearly the same concepts of other vocabularies, URIs. descriptions: (code, text) of all descriptions, the first of
     a language being the one to show; the code is empty where the language is unknown, and there is no need for them
-    where `description` says everything.
+    where `description` says everything. replaces: ids of concepts that are out of use, in whose place it is.
     """
 
     id: str
@@ -114,6 +114,7 @@ class Label:
     exact: tuple[str, ...] = ()
     close: tuple[str, ...] = ()
     descriptions: tuple[tuple[str, str], ...] = ()
+    replaces: tuple[str, ...] = field(default=(), repr=False)  # digests of labels are made of their repr
 
     @property
     def name(self) -> str:
@@ -211,7 +212,8 @@ class Run:
 
     indptr: (documents + 1,) int64. labels: (suggestions,) int32, positions in the vocabulary, none twice in a row.
     scores: (suggestions,) float32, as the stage gave them: zeros and negative scores are kept. Rows are sorted by
-    score, best first, ties by label. Gold labels are a Run too, with score 1. Build one with `of` or `from_rows`.
+    score, best first, ties by label, or as a run file orders them. Gold labels are a Run too, with score 1. Build one
+    with `of` or `from_rows`.
     confidences: (suggestions,) float32, from 0 to 1, the probability that a label is right; None: not estimated.
     """
 

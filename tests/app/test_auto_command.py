@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from tests.papers.topics import DOCUMENTS, LABELS
-from tests.unsure import without_confidences
 from typer.testing import CliRunner, Result
 
 from tagwright import zero_shot
@@ -137,16 +136,16 @@ def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path:
     (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     found = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "10").stdout.split()
     assert sorted(found) == ["d3", "d4", "d5"]
-    lines = run(
-        "reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--by", "length", "--format", "jsonl"
-    ).stdout
+    lines = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--format", "jsonl").stdout
     assert json.loads(lines)["title"] in ("T3", "T4", "T5")
 
 
-def test_a_tagger_without_confidence_cannot_say_what_it_is_unsure_about(data: list[str], tmp_path: Path) -> None:
-    (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
-    without_confidences(zero_shot(LABELS, stages=["exact_match"], language="en")).save(tmp_path / "out")
-    with pytest.raises(TagwrightError, match="sample at random"):
-        run(
-            "reviews", "--sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty"
-        )
+@pytest.mark.parametrize("by", ["length", "uncertainty"])
+def test_choices_that_were_no_better_than_random_are_refused_with_what_to_use(by: str, tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
+    docs = str(tmp_path / "docs.jsonl")
+    with pytest.raises(TagwrightError, match="without --by, documents are drawn at random"):
+        run("reviews", "--sample", docs, "--by", by)
+    assert run("reviews", "--sample", docs, "--by", "random").stdout == "x\n"
+    result = CliRunner().invoke(app, ["serve", "--labels", docs, "--reviews", "r.sqlite", "--order", by])
+    assert "is not one of 'given', 'random'" in result.output

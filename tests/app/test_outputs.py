@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import tagwright as tw
 from tagwright.app.cli import app
 from tagwright.core.atomic import OccupiedError
-from tagwright.core.outputs import Written, check_output, write_output
+from tagwright.core.outputs import Written, check_kind, check_output, write_output
 from tagwright.errors import TagwrightError
 from tagwright.review.file import ReviewFile
 
@@ -100,6 +100,50 @@ def test_an_output_that_is_read_or_part_of_something_saved_is_refused(
     assert said.startswith(f"--{option.replace('_', '-')} {target}: is ")
     assert said.endswith("choose another name")
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("command", "option", "written"), OUTPUTS)
+def test_an_output_replaces_no_file_of_another_kind(here: Path, command: str, option: str, written: Written) -> None:
+    (here / "notes.txt").write_text("Mine\n")
+    (here / "empty").touch()
+    if written.log:
+        assert "notes.txt" in run(command, option, "notes.txt")[1]
+    else:
+        _, said = run(command, option, "notes.txt")
+        assert (
+            said
+            == f"--{option.replace('_', '-')} notes.txt: is a file of another kind, not replaced; choose another name"
+        )
+        assert written.own or written.like or command == "reviews"  # what says which earlier outputs are replaced
+        assert "another kind" not in str(
+            CliRunner().invoke(app, [command, *ARGUMENTS[command], "--" + option.replace("_", "-"), "empty"]).exception
+        )
+    assert (here / "notes.txt").read_text() == "Mine\n"
+
+
+def test_outputs_are_written_again(here: Path) -> None:
+    """A report and the scores of labels in place of those of the last time, in Python as well."""
+    for _ in range(2):
+        given = ["evaluate", *ARGUMENTS["evaluate"], "--report", "r.html", "--per-label", "scores.tsv"]
+        assert CliRunner().invoke(app, given).exit_code == 0
+    (here / "own.html").write_text("<!DOCTYPE html>\n<title>Mine</title>")
+    with pytest.raises(OccupiedError, match="of another kind"):
+        tw.report(tw.load("model"), ["Bees"], y=[["Bees"]], output="own.html")
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [("copy.mrc", b"00026nam"), ("copy.xml", b"<?xml"), ("copy.xml", b"\xef\xbb\xbf <collection/>")],
+)
+def test_a_copy_replaces_copies_of_its_kind_alone(tmp_path: Path, there: str, expected: bytes) -> None:
+    (tmp_path / there).write_bytes(expected)
+    for name, content in ({"a": b"00050cam", "b": b"<?xml", "c.csv": b"id,title"}).items():
+        (tmp_path / name).write_bytes(content)
+        if content[:1] == expected.removeprefix(b"\xef\xbb\xbf ")[:1]:
+            check_kind(tmp_path / there, like=tmp_path / name)
+        else:
+            with pytest.raises(OccupiedError, match="another kind"):
+                check_kind(tmp_path / there, like=tmp_path / name)
 
 
 @pytest.mark.parametrize(("command", "option", "written"), OUTPUTS)

@@ -13,6 +13,7 @@ from tagwright.core import saved
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.server import serving
+from tagwright.stages.names.exact_match import ExactMatch, unfound
 from tagwright.types import Label
 
 
@@ -47,6 +48,7 @@ def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:
         "model": "model",
         "whole": True,
         "labels": 2,
+        "unfound": [],
     }
     suggest = ("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--model", "model", "--format", "jsonl")
     outcome = run(*suggest)
@@ -55,6 +57,51 @@ def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:
     assert run(*suggest, "--quiet").err == ""
     (desk / "same.jsonl").write_text('{"id": "tax", "names": ["Taxes"]}\n{"id": "bee", "names": ["Honey bees"]}\n')
     assert run(*suggest[:3], "same.jsonl", *suggest[4:]).err == ""
+
+
+def test_labels_that_no_text_can_name_are_told_each_with_the_reason(run: Command, tmp_path: Path) -> None:
+    labels = ["The Who", "AT&T", "Do it yourself", "Will", "IT", "?!", "C", "Bees"]
+    file, model = tmp_path / "labels.txt", tmp_path / "model"
+    file.write_text("\n".join(labels))
+    missed = [
+        "never found by name: Will [Will]: its names are stop words",
+        "never found by name: ?! [?!]: its names have no letters or digits",
+        "never found by name: C [C]: its names have fewer than 2 letters and digits",
+    ]
+    outcome = run("labels", "--verify", "--labels", str(file), "--language", "en")
+    assert (outcome.code, outcome.out.splitlines()) == (0, ["8 labels", *missed])
+    zero_shot(file, stages=["exact_match"], language="en").save(model)
+    outcome = run("labels", "--verify", "--model", str(model))
+    assert (outcome.code, outcome.out.splitlines()) == (0, [f"{model}: whole, 8 labels", *missed])
+    found = json.loads(run("labels", "--verify", "--labels", str(file), "--language", "en", "--json").out)
+    assert found["unfound"][1] == {"id": "?!", "name": "?!", "reason": "its names have no letters or digits"}
+    docs = tmp_path / "docs.jsonl"
+    docs.write_text('{"id": "1", "text": "The Who of AT&T will do it yourself, with IT and bees. Will they?"}')
+    told = "3 labels never found by name, such as Will: its names are stop words; `tagwright labels --verify` names all"
+    described = run("describe", str(docs), "--labels", str(file), "--json")
+    assert told in json.loads(described.out)["warnings"]
+    by_name = zero_shot(file, stages=["exact_match"], language="en").suggest(docs.read_text()[20:], k=9)
+    assert {each.name for each in by_name} == {"The Who", "AT&T", "Do it yourself", "IT", "Bees"}
+
+
+def test_a_thousand_labels_of_one_name_are_found_and_the_others_told() -> None:
+    labels = [Label(str(i), ("Bees",)) for i in range(1002)]
+    missed = unfound(labels, [ExactMatch(labels)])
+    assert [(label.id, why) for label, why in missed] == [
+        (id_, "more than 1,000 labels have its names") for id_ in ("1000", "1001")
+    ]
+
+
+def test_labels_of_two_languages_are_found_where_any_stage_finds_them(run: Command, tmp_path: Path) -> None:
+    """A stop word of one language is a name beside another one; "in" and "an" are stop words of both."""
+    rows = [
+        {"id": str(i), "names": {"en": [english], "de": [german]}}
+        for i, (english, german) in enumerate([("Will", "Testament"), ("Bees", "Die"), ("In", "An")])
+    ]
+    model = tmp_path / "model"
+    zero_shot(rows, stages=["exact_match"]).save(model)
+    out = run("labels", "--verify", "--model", str(model)).out
+    assert [line.split("[")[1][0] for line in out.splitlines()[1:]] == ["2"]
 
 
 SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .

@@ -16,6 +16,7 @@ from tagwright import auto
 from tagwright.auto import combine, combiner, examples, out_of_fold, recipe
 from tagwright.auto.combine import judged_only
 from tagwright.auto.combiner import Examples
+from tagwright.auto.recipe import TrainedStage
 from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
@@ -109,7 +110,9 @@ def test_a_stage_that_is_clearly_better_alone_is_kept_and_a_line_says_so(
 
     monkeypatch.setattr(combiner, "train_ranker", train_nothing)
     config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
-    for trained, kept in (("svm", "svm alone"), ("knn_dense", "knn_dense alone")):
+    stages: tuple[TrainedStage, ...] = ("svm", "knn_dense")
+    for trained in stages:
+        kept = f"{trained} alone"
         tagger = auto.fit(LABELLED, LABELS, replace(config, trained=(trained,)))
         record = tagger.training["auto"]
         assert record["kept"] == kept

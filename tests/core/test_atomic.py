@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -182,6 +183,7 @@ def safetensors_error() -> Exception:
         lambda: RuntimeError("Failed to save model: No space left on device (os error 28)"),  # omikuji
         lambda: RuntimeError("Error in write_index: fwrite failed: No space left on device"),  # faiss
         lambda: OSError(errno.ENOSPC, "No space left on device"),
+        lambda: shutil.Error([(name, f"out/{name}", f"[Errno 28] No space left on device: '{name}'") for name in "ab"]),
     ],
 )
 @pytest.mark.parametrize("replace", [partial(replace_folder, kind="box"), replace_file])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import logging
+import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -102,12 +105,64 @@ def test_a_program_with_a_log_has_notes_and_details_there(
     assert capsys.readouterr().err == ""
 
 
-def test_a_program_without_a_log_sees_notes(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    note("seen")
-    assert capsys.readouterr().err == "tagwright: seen\n"
+def test_a_library_prints_nothing_where_no_log_is_set_up(tmp_path: Path) -> None:
+    """Neither a note (the languages of names) nor a warning (a column left out); a log has both."""
+    (tmp_path / "labels.csv").write_text(
+        "id,label_en,label_de,colour\n1,Bees,Bienen,x\n2,Taxes,Steuern,y\n", encoding="utf-8"
+    )
+    program = "import tagwright as tw; tw.Vocabulary.read('labels.csv'); tw.Vocabulary.read('labels.csv')"
+    log = "import logging; logging.basicConfig(level='INFO', format='%(levelname)s'); "
+    runs = [
+        subprocess.run([sys.executable, "-c", each], cwd=tmp_path, capture_output=True, text=True, check=True)
+        for each in (program, log + program)
+    ]
+    assert [(each.stdout, sorted(each.stderr.split())) for each in runs] == [
+        ("", []),
+        ("", ["INFO", "INFO", "WARNING", "WARNING"]),
+    ]
+
+
+def test_the_command_line_prints_what_is_left_out_of_labels(tmp_path: Path) -> None:
+    """Also where the labels are prepared for the next command, which logs the same."""
+    (tmp_path / "labels.csv").write_text("id,name,colour\n1,Bees,x\n2,Taxes,y\n", encoding="utf-8")
+    (tmp_path / "note.txt").write_text("Bees")
+    command = "suggest note.txt --labels labels.csv --language en --set stages=['exact_match']"
+    for arguments in ("labels --labels labels.csv", command):
+        told = subprocess.run(
+            [sys.executable, "-m", "tagwright", *arguments.split()],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert told.stderr == "labels.csv: columns left out: colour\n"
+
+
+def test_notes_beside_a_silent_call_in_another_thread_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    silenced, told = threading.Event(), threading.Event()
+
+    def train() -> None:
+        with silence():
+            silenced.set()
+            note("unheard")
+            told.wait(10)
+
+    thread = threading.Thread(target=train)
+    with caplog.at_level(logging.INFO, "tagwright"):
+        thread.start()
+        silenced.wait(10)
+        note("heard")
+        told.set()
+        thread.join()
+        note("heard again")
+    assert [each.message for each in caplog.records] == ["heard", "heard again"]
+
+
+def test_notes_inside_a_bar_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    with on_command_line(), bar("counting", 2):
+        note("one hive is empty")
+    assert "tagwright: one hive is empty" in terminal.getvalue()
 
 
 def test_a_note_holds_nothing_that_a_terminal_obeys(monkeypatch: pytest.MonkeyPatch) -> None:

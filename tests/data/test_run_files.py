@@ -107,11 +107,11 @@ def test_confidences_are_written_and_read_back(tmp_path: Path) -> None:
     assert found.tolist() == np.array([0.9, 0.1], np.float32).tolist()
 
 
-def test_confidences_go_with_their_labels_when_equal_scores_are_ordered(tmp_path: Path) -> None:
+def test_equal_scores_stay_in_the_order_of_the_file_with_their_confidences(tmp_path: Path) -> None:
     sure = '[{"label": "ants", "score": 1, "confidence": 0.25}, {"label": "bees", "score": 1, "confidence": 1}]'
     run = read(tmp_path, suggesting(sure), EMPTY)
     assert run.confidences is not None
-    assert (run.labels.tolist(), run.confidences.tolist()) == ([0, 2], [1.0, 0.25])
+    assert (run.labels.tolist(), run.confidences.tolist()) == ([2, 0], [0.25, 1.0])
 
 
 def test_a_run_in_which_some_suggestions_have_no_confidence_has_none(tmp_path: Path) -> None:

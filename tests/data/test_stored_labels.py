@@ -93,6 +93,7 @@ WHOLE = Label(
     exact=("http://other/7",),
     close=("http://other/8", "http://other/9"),
     descriptions=(("en", "They run."), ("", "Not rabbits."), ("sv", "De springer.")),
+    replaces=("hare", "levret"),
 )
 
 

@@ -381,7 +381,7 @@ WHOLE = Label(
     languages=(("sv", "Fåglar"), ("sv", "Aves"), ("en", "Birds; fowl"), ("en", "a|b")), translated=("birds",),
     notation="598", types=("http://e/Kind", "http://e/Topic"), schemes=("http://e/zoo",),
     collections=("http://e/night",), related=("http://e/3", "http://e/4;x"), exact=("http://d/598",),
-    close=("http://w/Q5113",),
+    close=("http://w/Q5113",), replaces=("http://e/20", "http://e/21"),
     descriptions=(("sv", "De flyger.\nSom vinden."), ("en", '["They fly"]'), ("en", "Not bats."), ("", "Aves, L.")),
 )  # fmt: skip
 
@@ -391,6 +391,41 @@ def test_nothing_of_a_label_is_lost_in_a_file(tmp_path: Path, name: str) -> None
     labels = [Label("1", ("Bees; bumblebees",), "They fly; or not."), WHOLE, Label("3", ('["x"]', "y"))]
     Vocabulary(labels).write(tmp_path / name)
     assert list(Vocabulary.read(tmp_path / name)) == labels
+
+
+REPLACED = {
+    "zoo.ttl": """@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix dct: <http://purl.org/dc/terms/> .
+        @prefix e: <http://e/> .
+        e:1 a skos:Concept ; skos:prefLabel "Bees" ; dct:replaces e:0 .
+        e:2 a skos:Concept ; skos:prefLabel "Wasps" .
+        e:8 a skos:Concept ; skos:prefLabel "Old insects" ; dct:isReplacedBy e:9, e:2 .
+        e:9 a skos:Concept ; skos:prefLabel "Insects, old" ; dct:isReplacedBy e:8, e:1 .""",
+    "zoo.jsonl": """{"id": "http://e/1", "name": "Bees", "replaces": ["http://e/0"]}
+        {"id": "http://e/2", "name": "Wasps"}
+        {"id": "http://e/8", "name": "Old insects", "isReplacedBy": ["http://e/9", "http://e/2"]}
+        {"id": "http://e/9", "replaced_by": ["http://e/8", "http://e/1"]}""",
+    "zoo.csv": """id,name,replaces,replaced_by\nhttp://e/1,Bees,http://e/0,\nhttp://e/2,Wasps,,
+http://e/8,Old insects,,http://e/9|http://e/2\nhttp://e/9,,,<http://e/8>|http://e/1""",
+    "zoo.tsv": """uri\tlabel\tIs replaced by\treplaces\n<http://e/1>\tBees\t\thttp://e/0\n<http://e/2>\tWasps\t
+<http://e/8>\tOld insects\t<http://e/9>; <http://e/2>\n<http://e/9>\t\thttp://e/8;http://e/1""",
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_a_label_says_which_concepts_out_of_use_it_replaces(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of 8 and 9, which name each other, 8 is replaced by 2 and, by way of 9, by 1; so is 9."""
+    (tmp_path / name).write_text(REPLACED[name])
+    expected = {"http://e/1": ("http://e/0", "http://e/8", "http://e/9"), "http://e/2": ("http://e/8", "http://e/9")}
+    vocabulary = Vocabulary.read(tmp_path / name)
+    assert {label.id: tuple(sorted(label.replaces)) for label in vocabulary} == expected
+    assert "2 concepts out of use left out" in caplog.text or "2 deprecated" in caplog.text
+    vocabulary.save(tmp_path)
+    assert Vocabulary.load(tmp_path).replacements == vocabulary.replacements == {
+        "http://e/0": ("http://e/1",), "http://e/8": ("http://e/1", "http://e/2"),
+        "http://e/9": ("http://e/1", "http://e/2"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["zoo.ttl", "zoo.nt", "zoo.rdf"])

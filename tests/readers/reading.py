@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -31,6 +34,17 @@ def refusal(*sources: Path | str, format: str | None = None) -> str:  # noqa: A0
         read(*sources, format=format)
     assert "\n" not in str(caught.value)
     return str(caught.value).rpartition("/")[2] if "/" in str(caught.value) else str(caught.value)
+
+
+def strict_open_xml(content: bytes) -> bytes:
+    """An Office file as one saves it as Strict Open XML: the same elements in namespaces of their own."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w") as new:
+        for part in old.namelist():
+            kinds = rb"(officeDocument|wordprocessingml|spreadsheetml|drawingml)"
+            usual = rb"http://schemas\.openxmlformats\.org/" + kinds + b"/2006/"
+            new.writestr(part, re.sub(usual, rb"http://purl.oclc.org/ooxml/\1/", old.read(part)))
+    return stream.getvalue()
 
 
 def labels_refusal(path: Path, error: type[TagwrightError] = InputError, language: str | None = None) -> str:

@@ -80,6 +80,8 @@ def test_every_word_tells_the_part_of_a_document(tmp_path: Path, kind: str) -> N
 def test_every_word_tells_the_part_of_a_label(tmp_path: Path, kind: str) -> None:
     own = {"id": "1"} if kind in ("jsonl", "json") else {}
     for part, word in ((part, word) for part, words in LABEL.items() for word in words):
+        if part == "replaced_by":
+            continue  # of concepts out of use, which are left out
         if kind in ("jsonl", "json") and (word in ("title", "text") or part in ("related", "exact", "close")):
             continue  # these are documents, or lists in JSON
         others: dict[str, Any] = {"description": "d"} if part in ("name", "names") else {"name": "n"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from tests.readers.reading import labels_refusal, read, refusal, written
+from tests.readers.reading import labels_refusal, read, refusal, strict_open_xml, written
 from tests.readers.strange_files import sheet
 
 from tagwright.data.corpus import Corpus
@@ -175,3 +175,10 @@ def test_a_dimension_that_says_that_all_cells_are_used_costs_nothing(tmp_path: P
     path = workbook(tmp_path / "x.xlsx", records=ROWS)
     changed(path, "xl/worksheets/sheet1.xml", 'ref="A1:E3"', 'ref="A1:XFD1048576"')
     assert len(read(path)) == 2
+
+
+def test_strict_open_xml_is_read(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", Notes=ROWS)
+    documents = read(path)
+    assert documents
+    assert read(written(tmp_path, strict_open_xml(path.read_bytes()), "a.xlsx")) == documents

@@ -11,10 +11,10 @@ import pytest
 from tests.papers.topics import LABELS
 
 from tagwright.errors import InputError
+from tagwright.review.applied import apply_reviews
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Decision, Verdict
-from tagwright.review.export import apply_reviews
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Run
 
@@ -45,7 +45,8 @@ def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(
     )
     assert caplog.messages == [
         'the review holds no texts of 3 documents, so their decisions are matched by id (first: "d0")',
-        "1 of 4 decisions are left out: the vocabulary lacks the labels",
+        '1 of 4 decisions are left out: the vocabulary lacks the labels (first: "unknown"); `tagwright reviews` '
+        "lists accepted ones with this vocabulary, and what replaces them",
     ]
     assert [labels.tolist() for labels, _ in right] == [[bank], [bank], [stone]]
     assert [sorted(labels.tolist()) for labels, _ in judged] == [sorted([wasp, bank]), [stone], []]
@@ -63,7 +64,7 @@ def test_decisions_belong_to_the_text_that_was_reviewed(tmp_path: Path, caplog: 
     assert [labels.tolist() for labels, _ in right] == [[bank], [bank], []]
     assert [labels.tolist() for labels, _ in judged] == [[], [bank], []]
     left_out = "decisions on 1 document are left out (2 labels): their texts are others than those that were reviewed"
-    assert caplog.messages == [f'{left_out} (first: "d0")']
+    assert caplog.messages == [f'{left_out}, which an export of {file} has: "d0"']
     with pytest.raises(InputError, match="has no decision on any of these documents and labels"):
         apply_reviews(Run.from_rows([[], []]), [now[0], now[2]], LABELS, file)
     with closing(ReviewFile(file)) as opened:

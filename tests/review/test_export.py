@@ -3,10 +3,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.readers.reading import read
 from typer.testing import CliRunner
 
+import tagwright
 from tagwright import train
 from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus, was_reviewed_blind
@@ -29,7 +30,7 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Action, Decision
 from tagwright.review.export import DOWNLOADS, export_lines, write_export
-from tagwright.review.file import ReviewFile
+from tagwright.review.file import DisplacedError, ReviewFile
 from tagwright.types import Document, Label, Section
 
 DOCUMENTS = [
@@ -93,6 +94,17 @@ def test_what_was_reviewed_blind_is_exported_with_the_labels_that_nobody_suggest
     }  # fmt: skip
     verdicts = [json.loads(line) for line in export_lines(half_blind, "verdicts")]
     assert {each["label"]: each["blind"] for each in verdicts} == {"bee": True, "orchard": False, "tax": False}
+
+
+def test_a_text_under_two_ids_is_one_document_to_measure_on(half_blind: ReviewFile) -> None:
+    ReviewedDocuments(half_blind).add([Document("copy", "bees  FLY"), Document("other", "Owls")])
+    for document, expected in (("copy", 1), ("other", 2)):
+        event: dict[str, Any] = {"document": document, "reviewer": "Ann"}
+        Decisions(half_blind).add_all([
+            Decision(action="accept", label="bee", **event), Decision(action="blind", **event),
+            Decision(action="done", **event),
+        ])  # fmt: skip
+        assert Decisions(half_blind).statistics().blind == expected
 
 
 def test_formats_to_train_on_leave_out_what_was_reviewed_blind_and_say_so(half_blind: ReviewFile) -> None:
@@ -193,8 +205,8 @@ def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFil
 
 def test_csv_has_a_row_a_document_with_names_beside_ids_in_the_columns_that_were_read(path: Path) -> None:
     labels = path.parent / "labels.csv"
-    labels.write_text("id,name\nhttp://x.org/bee,Bees\ntax,Tax law\n", encoding="utf-8")
     call = ("--export", "--format", "csv")
+    labels.write_text("id,name\nhttp://x.org/bee,Bees\ntax,Tax law\nwasp,wasp\n", encoding="utf-8")
     header, *rows = csv.reader(io.StringIO(printed(path, *call, "--labels", str(labels))))
     assert header == ["id", "title", "text", "labels", "label_names", "reviewed"]
     assert [(row[0], *row[3:5]) for row in rows] == [("d1", "http://x.org/bee|wasp", "Bees|wasp"), ("d2", "", "")]
@@ -292,7 +304,6 @@ def test_a_file_on_a_read_only_disk_is_read(path: Path, monkeypatch: pytest.Monk
         opened.execute("PRAGMA query_only = 1")
         return opened
 
-    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
     monkeypatch.setattr(sqlite3, "connect", read_only)
     before = sorted(path.parent.iterdir()), path.read_bytes()
     assert "3, 2 with verdicts, 1 finished" in printed(path)
@@ -308,8 +319,24 @@ def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_pat
                 shutil.copy(f"{path}{suffix}", tmp_path / f"{name}{suffix}")
     with closing(ReviewFile(tmp_path / "all", read_only=True)) as file:
         assert [each.label for each in Decisions(file).current("d2") if each.label] == ["late"]
+    (tmp_path / "alone-shm").symlink_to(
+        tmp_path / "missing" / "index"
+    )  # so that no index can be made, as on a disk that is read-only or full
     with pytest.raises(InputError, match="has decisions in alone-wal that cannot be read here"):
         ReviewFile(tmp_path / "alone", read_only=True)
+    (tmp_path / "alone-shm").unlink()
+    with closing(ReviewFile(tmp_path / "alone", read_only=True)) as file:
+        assert [each.label for each in Decisions(file).current("d2") if each.label] == ["late"]
+
+
+def test_reading_makes_no_file_and_goes_on_when_a_server_opens_it(path: Path) -> None:
+    before = {each: each.read_bytes() for each in path.parent.iterdir()}
+    with closing(ReviewFile.open_existing(path)) as reading:
+        assert "d3" not in Decisions(reading).labels()
+        assert {each: each.read_bytes() for each in path.parent.iterdir()} == before
+        with closing(ReviewFile(path)) as served:
+            Decisions(served).add(Decision(document="d3", reviewer="Zoe", action="accept", label="late"))
+            assert Decisions(reading).labels()["d3"] == ["late"]
 
 
 def test_a_plain_copy_of_a_served_file_is_whole(path: Path, tmp_path: Path) -> None:
@@ -334,6 +361,57 @@ def test_a_backup_holds_all_and_replaces_no_review(path: Path, tmp_path: Path) -
         assert file.secret() == secret
     again = CliRunner().invoke(app, ["reviews", str(path), "--backup", str(copy)])
     assert "is a database, such as a file of reviews" in str(again.exception)
+
+
+def test_a_backup_replaces_no_file_of_the_user(path: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Mine\n")
+    result = CliRunner().invoke(app, ["reviews", str(path), "--backup", str(notes)])
+    assert "notes.txt: is a file of another kind, not replaced" in str(result.exception)
+    assert notes.read_text() == "Mine\n"
+
+
+def remove(path: Path, _copy: Path) -> None:
+    path.unlink()
+
+
+def move(path: Path, copy: Path) -> None:
+    copy.replace(path)
+
+
+def copy_over(path: Path, copy: Path) -> None:
+    shutil.copyfile(copy, path)
+
+
+def remove_log(path: Path, _copy: Path) -> None:
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+@pytest.mark.parametrize("displace", [remove, move, copy_over, remove_log])
+def test_nothing_is_written_to_a_file_that_is_not_in_its_place_any_more(
+    path: Path, tmp_path: Path, displace: Callable[[Path, Path], None]
+) -> None:
+    """A decision that only a deleted file holds is lost, and one in pages of another file harms that."""
+    decision = Decision(document="d2", reviewer="Zoe", action="accept", label="late")
+    with closing(ReviewFile(path)) as served:
+        served.copy_to(tmp_path / "copy.sqlite")
+        Decisions(served).add(decision)
+        displace(path, tmp_path / "copy.sqlite")
+        before = path.read_bytes() if path.exists() else b""
+        with pytest.raises(DisplacedError, match="was replaced or removed"):
+            Decisions(served).add(decision)
+        assert (path.read_bytes() if path.exists() else b"") == before
+
+
+def test_what_is_kept_open_to_write_asks_whether_it_is_in_place() -> None:
+    """By their sources: every attribute that holds an open file or database to write, as long as a server runs."""
+    holds = re.compile(r"self\._?\w+ = [^\n]*(?:FileIO\(|\.open\(|connect\(|self\._open\()")
+    sources = [*Path(tagwright.__file__).parent.rglob("*.py")]
+    holding = {each.name for each in sources if holds.search(each.read_text(encoding="utf-8"))}
+    assert {"audit.py", "file.py"} <= holding
+    for each in sources:
+        if each.name in holding - {"workers.py", "label_search.py"}:  # files of our own, with no name or in a cache
+            assert "is_in_place" in each.read_text(encoding="utf-8"), each
 
 
 def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Path) -> None:

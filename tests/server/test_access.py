@@ -181,6 +181,34 @@ def test_a_token_without_a_name_does_not_lend_that_of_another(tokens: Path, tmp_
         assert "Ann" in client.post("/review/enter", data={**form, "name": "Ann"}).text
 
 
+LOOK_ALIKES = [
+    "Review Perso\u200bn", "REVIEW\u00a0 PERSON", "\uff32\uff45\uff56\uff49\uff45\uff57 Person", "Review\u3000Person",
+    "Review Person\ufe0f", "\u2800Review Per\u00adson", "Re\u2060view Person\u034f", "Review Person\U000e0041",
+]  # fmt: skip
+"How Review Person can be written so that people see the same name."
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_a_name_that_looks_like_that_of_another_token_is_refused(tokens: Path, tmp_path: Path, name: str) -> None:
+    review = reviewing(tmp_path)
+    access = Access.of("one more token, unnamed", tokens)
+    with TestClient(application([review.model], access=access, pages=ReviewPages(review, access))) as client:
+        answer = client.post("/review/enter", data={"token": "one more token, unnamed", "name": name})
+        assert (answer.status_code, "belongs to another token" in answer.text) == (403, True)
+        cookie = Sessions(access, review.file.secret()).issue(name, access.holders[-1])
+        assert Sessions(access, review.file.secret()).read(cookie) is None
+    tokens.write_text(f"{'a' * 16} review Review Person\n{'b' * 16} review {name}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="is also in a line above"):
+        Access.of(file=tokens)
+
+
+@pytest.mark.parametrize("name", ["\u200b", "\u2800 \u3164", "\ufe0f"])
+def test_a_name_that_cannot_be_seen_is_none(tmp_path: Path, name: str) -> None:
+    review = reviewing(tmp_path)
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        assert "A name is needed" in client.post("/review/enter", data={"name": name}).text
+
+
 ANN, BEN = Holder("Ann", "review", "a" * 16), Holder("Ben", "review", "b" * 16)
 SECRET = b"what the server alone knows"
 

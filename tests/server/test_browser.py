@@ -376,6 +376,35 @@ def test_a_blind_document_by_keyboard_takes_one_key_more(browser: Browser, revie
     assert review.decisions.labels() == {document: [TAX, BEE]}
 
 
+def test_a_blind_document_without_own_labels_is_judged_by_keys_and_not_closed_by_the_next_one(
+    browser: Browser, review: Review, address: str
+) -> None:
+    """Row 1 looks selected when the suggestions appear: the keys are for it; a second Enter loses nothing."""
+    review.blind_share = 1.0
+    with visiting(browser, address, "Ann") as page:
+        press = page.keyboard.press
+        for count, (keys, row) in enumerate(((("a",), "#row-1.accept"), (("r", "a"), "#row-2.accept"))):
+            page.wait_for_selector("text=Give your own labels first")
+            press("Enter")
+            page.wait_for_selector("#row-1.on")
+            assert page.evaluate("document.activeElement.id") == "row-1"
+            press("Enter")
+            page.wait_for_selector("#status:has-text('No suggestion is judged yet')")
+            if count:  # as after a click beside the rows: the row that looks selected is meant
+                page.evaluate("document.activeElement.blur()")
+            for key in keys:
+                press(key)
+            page.wait_for_selector(row)
+            press("Enter")
+            page.wait_for_selector(f"#progress:has-text('{count + 1} of 5 done')")
+        press("Enter")  # without any subject: Enter shows the suggestions, warns, and goes on
+        page.wait_for_selector("#row-1.on")
+        press("Enter")
+        press("Enter")
+        page.wait_for_selector("#progress:has-text('3 of 5 done')")
+    assert sorted(review.decisions.labels().values()) == sorted([[], [BEE], [ORCHARD]])
+
+
 def test_the_button_trains_a_version_which_is_used_and_left_again(
     browser: Browser, review: Review, address: str
 ) -> None:

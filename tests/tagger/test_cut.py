@@ -55,6 +55,31 @@ def test_labels_stand_together_as_asked_and_the_cut_is_filled(
     assert sorted(made(ranking, **rules).split()) == sorted(expected.split())
 
 
+MANY = 39_999
+"As many steps for each of as many labels would take hours."
+
+
+@pytest.mark.parametrize("shape", ["chain", "cycle"])
+def test_a_hierarchy_as_deep_as_the_vocabulary_is_walked_once(shape: str) -> None:
+    """Each label is below the one before it; of a cycle, the first below the last. The last third is ranked first."""
+    broader = [(str((each - 1) % MANY),) if each or shape == "cycle" else () for each in range(MANY)]
+    deep = Vocabulary(Label(str(each), (f"n{each}",), broader=above) for each, above in enumerate(broader))
+    run = Run.from_rows([{each: 1.0 + each for each in range(0, MANY, 3)}])
+
+    def left(**rules: Any) -> list[int]:
+        found: list[int] = cut(deep, run, SuggestOptions(k=MANY, **rules)).labels.tolist()
+        return found
+
+    last = MANY - 3  # the best
+    assert sorted(left(hierarchy="all")) == list(range(last + 1 if shape == "chain" else MANY))
+    assert left(hierarchy="narrowest") == [last]
+    assert left(per_branch=2) == [last, last - 3]
+    assert sorted(left(hierarchy="all", per_branch=3)) == ([0, 1, 2] if shape == "chain" else [0, last + 1, last + 2])
+    assert deep.hierarchy.tops(last) == (0,)
+    assert int(deep.branch([last]).sum()) == (3 if shape == "chain" else MANY)
+    assert len(deep.path(last)) == (last + 1 if shape == "chain" else MANY)
+
+
 def test_a_broader_label_is_as_sure_as_the_surest_below_it_and_stands_before_it() -> None:
     run = Run.of(np.array([0, 2]), np.array([2, 0]), np.array([2.0, 1.0]), np.array([0.5, 0.7]))
     found = cut(ZOO, run, SuggestOptions(hierarchy="all"))

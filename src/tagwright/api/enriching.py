@@ -1,19 +1,22 @@
 """Write subjects into copies of catalogue records: those that reviewers accepted, and suggestions."""
 
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from tagwright.catalogues.copies import check, read_records, write_copy
 from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, recognised, suggested_by
-from tagwright.core.checked import shown
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import option
-from tagwright.review.export import Outcome, outcomes
+from tagwright.errors import InputError, TagwrightError, on_command_line, option
+from tagwright.readers.limits import skip
+from tagwright.review.applied import LeftOut, Outcome, outcomes
 
 _log = logging.getLogger(__name__)
 
@@ -31,14 +34,18 @@ def enrich(
     reviews: Path | None = None,
     read: Records | None = None,
     suggestions: OfRow = lambda _: None,
+    replace_gone: bool = False,
+    changed_texts: bool = False,
+    account: Callable[[LeftOut], object] | None = None,
 ) -> tuple[int, int, int]:
     """Copy MARC records with their subjects (650) and where these come from (883), see `write_copy`.
 
     Returns the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken
     out. names: the vocabulary. source, agency: MARC's codes of the vocabulary and the library; without a source the ids
     tell it. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
-    reviews, those on which nothing is decided. read: the records, if they are read already. Raises InputError and
-    ConfigError.
+    reviews, those on which nothing is decided. read: the records, if they are read already. replace_gone,
+    changed_texts: see `outcomes`. account: is told what of the reviews cannot be written, before anything is; None: the
+    log tells it. Raises InputError and ConfigError.
     """
     check(records, output)
     corpus, places = read or read_records(records)
@@ -49,8 +56,8 @@ def enrich(
     provenance = Provenance(source=source, agency=agency, date=datetime.now(UTC).strftime("%Y%m%d"))
     of_row = suggestions
     if reviews:
-        decided = outcomes(corpus, reviews)
-        _say_unknown(decided, names)
+        decided, left_out = outcomes(corpus, reviews, names, replace_gone=replace_gone, changed_texts=changed_texts)
+        (account or partial(_say, names))(left_out)
         of_row = partial(_reviewed, decided, names, suggestions)
     return write_copy(records, output, suggested_by(of_row, corpus.ids, places), provenance, frozenset(places))
 
@@ -64,14 +71,39 @@ def _reviewed(
     accepted = [
         NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date)
         for label, (suggested, date) in outcome.accepted.items()
-        if label in names.index
     ]
     return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
 
 
-def _say_unknown(decided: Mapping[int, Outcome], names: Vocabulary) -> None:
-    """Log how many accepted labels the vocabulary lacks."""
-    labels = [label for outcome in decided.values() for label in outcome.accepted]
-    if unknown := [label for label in labels if label not in names.index]:
-        problem = "%d of %d accepted labels are left out: the vocabulary lacks them (first: %s)"
-        _log.warning(problem, len(unknown), len(labels), shown(unknown[0]))
+def _say(names: Vocabulary, left_out: LeftOut) -> None:
+    """Log what cannot be written, a line for each record; the command ends with the exit code 3 then."""
+    lines = left_out.lines(names)
+    for line in lines:
+        _log.warning("%s", line)
+    skip(InputError(line) for line in lines)
+
+
+PROGRAM = "from tagwright.api.enriching import main; main()"
+"What a process runs that enriches the records of others."
+
+
+def main() -> None:
+    """Enrich as the JSON on the command line says; print what is left out, or what the problem is, as JSON."""
+    logging.basicConfig(format="%(message)s")
+    given, left_out = json.loads(sys.argv[1]), LeftOut({}, {})
+
+    def note_left_out(found: LeftOut) -> None:
+        nonlocal left_out
+        left_out = found
+
+    paths = {name: Path(given.pop(name)) for name in ("records", "output", "names", "reviews")}
+    records, output, names = paths["records"], paths["output"], Vocabulary.load(paths["names"])
+    answer: dict[str, object] = {"problem": "", "line": None, "of_file": False}
+    with on_command_line() if given.pop("is_command") else nullcontext():
+        try:
+            enrich(records, output, names, reviews=paths["reviews"], account=note_left_out, **given)
+        except InputError as error:
+            answer |= {"problem": error.problem, "line": error.line, "of_file": True}
+        except TagwrightError as error:
+            answer["problem"] = str(error)
+    print(json.dumps({**answer, "left_out": left_out._asdict()}))  # noqa: T201

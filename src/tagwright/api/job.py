@@ -263,7 +263,7 @@ class Job:
             return {"gold": gold, "judged": self.judged}
         if self.reviews is None:
             return {"gold": gold}
-        from tagwright.review.export import apply_reviews
+        from tagwright.review.applied import apply_reviews
 
         gold, judged = apply_reviews(gold, documents, vocabulary, self.reviews)
         return {"gold": gold, "judged": judged}

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
-from tagwright.core.outputs import Written, check_output
+from tagwright.core.outputs import REPORT, Written, check_kind, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
 from tagwright.errors import option
@@ -103,6 +103,13 @@ Settings = Annotated[
 ]
 Train = Annotated[list[str], typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ReplaceGone = Annotated[
+    bool,
+    typer.Option(
+        "--replace-gone",
+        help="For an accepted label that is gone from the vocabulary, write the one that replaces it, if one does.",
+    ),
+]
 ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label that has the id of the document.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[
@@ -144,7 +151,7 @@ MonitorLog = Annotated[
 ]
 
 
-Report = Annotated[Path | None, Written(), typer.Option(help="Write an HTML page with tables and plots.")]
+Report = Annotated[Path | None, Written(own=REPORT), typer.Option(help="Write an HTML page with tables and plots.")]
 
 
 @dataclass(frozen=True)
@@ -312,4 +319,6 @@ def _check_outputs(parameters: Iterable[Parameter], values: Mapping[str, Any]) -
     for name, mark in marks.items():
         if values[name] is not None:
             check_output(values[name], others, option(name), log=mark.log)
+            if not mark.log:
+                check_kind(values[name], mark.own, option(name), values.get(mark.like))
             others.append(values[name])

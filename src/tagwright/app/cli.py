@@ -9,7 +9,7 @@ import typer
 
 from tagwright import __version__
 from tagwright.app.arguments import grouped
-from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_warnings, escaped, interrupted
+from tagwright.core.display import INTERRUPTED, SOME_FAILED, escaped, interrupted, print_warnings
 from tagwright.errors import InputError, TagwrightError, on_command_line
 from tagwright.readers.limits import within_limits
 from tagwright.registry import COMMANDS, command, registered
@@ -79,7 +79,7 @@ def main() -> None:
 
     The exit code is 3 where files could not be read and a command has done its work with the others.
     """
-    escape_warnings()
+    print_warnings()
     try:
         skipped = list[InputError]()
         with within_limits(skipped=skipped):

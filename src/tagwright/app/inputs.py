@@ -181,7 +181,7 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
 
 def read(docs: Sequence[str], reading: Reading) -> Corpus:
     """The documents, all of which are read and checked. Raises ConfigError, InputError."""
-    return Corpus.read(*docs, **_options_of(reading))
+    return Corpus.read(*docs, **options_of(reading))
 
 
 def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document]:
@@ -228,10 +228,11 @@ def _located(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, str, 
 
 def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file."""
-    return open_sources(*docs, **_options_of(reading))
+    return open_sources(*docs, **options_of(reading))
 
 
-def _options_of(given: Reading) -> dict[str, Any]:
+def options_of(given: Reading) -> dict[str, Any]:
+    """The options of `open_sources`."""
     return {
         "format": given.input_format or None, "columns": parse_columns(given.columns), "encoding": given.encoding,
     }  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import escaped, for_programs, many, print_json
 from tagwright.core.extras import require
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.errors import ConfigError
 from tagwright.evaluation import significance, tables
@@ -22,7 +23,7 @@ from tagwright.evaluation.scores import Scores, slice_rows
 from tagwright.evaluation.significance import Comparisons
 from tagwright.graph.network import Coverage
 from tagwright.readers.documents.records import to_record
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import Ceilings
@@ -57,15 +58,29 @@ def print_options(options: Sequence[Mapping[str, str | None]], *, as_json: bool)
         _wrapped(option["meaning"] or "", 4)
 
 
-def print_verified(model: Path, labels: int, changes: VocabularyChanges | None, *, as_json: bool) -> None:
-    """Print that a saved tagger is whole, and how its labels differ from others, if these were given."""
+def print_verified(
+    model: Path | None,
+    labels: Vocabulary,
+    changes: VocabularyChanges | None,
+    unfound: Sequence[tuple[Label, str]],
+    *,
+    as_json: bool,
+) -> None:
+    """Print that a saved tagger is whole, how its labels differ from others, and those that texts cannot name.
+
+    model: None where there are labels only. changes: None where no others were given. unfound: with the reasons.
+    """
     if as_json:
-        known = {} if changes is None else {"changes": changes.to_json()}
-        print_json({"model": str(model), "whole": True, "labels": labels, **known})
+        known = {} if model is None else {"model": str(model), "whole": True}
+        known |= {} if changes is None else {"changes": changes.to_json()}
+        missed = [{"id": label.id, "name": label.name, "reason": reason} for label, reason in unfound]
+        print_json({**known, "labels": len(labels), "unfound": missed})
         return
-    print(escaped(f"{model}: whole, {many(labels, 'label')}"))
+    print(escaped(f"{'' if model is None else f'{model}: whole, '}{many(len(labels), 'label')}"))
     if changes is not None:
         print(escaped(f"compared with its labels: {changes}"))
+    for label, reason in unfound:
+        print(escaped(f"never found by name: {label.name} [{label.id}]: {reason}"))
 
 
 def print_scores(scores: Scores, *, as_json: bool) -> None:

@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tagwright.catalogues import iso2709, marcxml
 from tagwright.catalogues.marcxml import Change
@@ -22,15 +23,16 @@ from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document
 
 
-def read_records(path: Path) -> tuple[Corpus, Sequence[int]]:
+def read_records(path: Path, **reading: Any) -> tuple[Corpus, Sequence[int]]:
     """The records of a file as documents, and the place of each, by which the copy finds its suggestions.
 
-    A line for each problem counts those that cannot be read, which are copied. Raises InputError if none can be read.
+    reading: how, see `open_sources`. A line for each problem counts those that cannot be read, which are copied. Raises
+    InputError if none can be read.
     """
     places, unread = array("q"), list[InputError]()
 
     def documents() -> Iterator[Document]:
-        for _, located in open_sources(path):
+        for _, located in open_sources(path, **reading):
             for place, document in located:
                 places.append(place)
                 yield document

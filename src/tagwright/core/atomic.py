@@ -220,6 +220,14 @@ def append_at_once(file: FileIO, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def is_in_place(path: Path, opened: os.stat_result) -> bool:
+    """Whether a path still names the file that is open, and not another one, or none: ask before writing to it."""
+    try:
+        return os.path.samestat(path.stat(), opened)
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
     """An empty temporary folder, for this process; removed on leaving, or by the next process if this one dies.
@@ -372,6 +380,9 @@ def _try_to_write(place: Path) -> None:
 
 def _refusal(error: Exception) -> str | None:
     """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
+    if isinstance(error, shutil.Error):  # a list of all files of a folder that were not copied
+        said = re.search(r"\[Errno \d+\] ([^:'\"]+)", str(error))
+        return said[1].strip() if said else "it cannot be copied"
     if isinstance(error, OSError):
         mounted = error.errno in (errno.EBUSY, errno.EXDEV)
         return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted

@@ -62,8 +62,10 @@ def interrupted() -> int:
     return INTERRUPTED
 
 
-def escape_warnings() -> None:
-    """Escape log messages too, unless logging is already configured."""
+def print_warnings() -> None:
+    """Print warnings, escaped, where no log is set up: on the command line, as a library says nothing by itself."""
+    handlers = logging.getLogger("tagwright").handlers
+    handlers[:] = [each for each in handlers if not isinstance(each, logging.NullHandler)]  # then Python prints them
     if logging.lastResort:
         logging.lastResort.setFormatter(_Escaping())
 

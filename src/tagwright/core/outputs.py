@@ -22,15 +22,30 @@ from tagwright.core.atomic import (
 
 @dataclass(frozen=True)
 class Written:
-    """Marks an option that names a file to write: in place of what is there or, a log, at its end."""
+    """Marks an option that names a file to write: in place of an earlier output or, a log, at its end.
+
+    own: a pattern of how an earlier output begins; "" for none that may be replaced. like: the option or argument that
+    names the file of which the output is a copy, so of the same kind.
+    """
 
     log: bool = False
+    own: str = ""
+    like: str = ""
+
+
+REPORT = r'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
+"How every HTML page of a report begins."
 
 
 @contextlib.contextmanager
-def write_output(path: Path | str) -> Iterator[Path]:
-    """What `replace_file` does, for a file that a user names. Raises OccupiedError as `check_output` does."""
+def write_output(path: Path | str, own: str = "") -> Iterator[Path]:
+    """What `replace_file` does, for a file that a user names. Raises OccupiedError as `check_output` does.
+
+    own: a pattern of how a file must begin to be replaced.
+    """
     check_output(Path(path))
+    if own:
+        check_kind(Path(path), own)
     with replace_file(path) as temporary:
         yield temporary
 
@@ -62,10 +77,40 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
             _refuse_mounted(place)
 
 
+def check_kind(path: Path, own: str = "", name: str = "", like: Path | None = None) -> None:
+    """Raise OccupiedError for a file that is no earlier output of the same kind, which would be lost.
+
+    own: a pattern of how such a file begins, "" for none. like: a file of the same kind, instead. An empty file may be
+    replaced, and so may what is no file. name: the option that names the path.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    if like is not None:
+        is_own = _kind_of(path) == _kind_of(like)
+    else:
+        is_own = bool(own) and re.match(own.encode(), _start_of(path)) is not None
+    if not is_own:
+        raise OccupiedError(
+            f"{f'{name} {path}'.lstrip()}: is a file of another kind, not replaced; choose another name"
+        )
+
+
+def _kind_of(path: Path) -> str:
+    """How a file begins, as far as that tells its kind, or else the ending of its name."""
+    start = re.match(rb"\d{5}|(?:\xef\xbb\xbf)?\s*<|PK\x03\x04|\x1f\x8b", _start_of(path))
+    if start is None:
+        return path.suffix.lower()
+    return "MARC" if start[0].isdigit() else start[0].decode("latin-1").strip("\ufeff\xef\xbb\xbf \t\r\n")
+
+
+def _start_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(100)
+
+
 def _refuse_ours(path: Path, where: str) -> None:
     """Raise OccupiedError for a file that nothing else than what made it may replace."""
-    with path.open("rb") as file:
-        start = file.read(100)
+    start = _start_of(path)
     if re.match(rb"SQLite format 3\0|7\x7f\x06[\x82\x83]", start):  # or its write-ahead log
         raise OccupiedError(f"{where}: is a database, such as a file of reviews; choose another name")
     folder = next((parent for parent in path.absolute().parents if manifest_of(parent)), None)

@@ -2,8 +2,10 @@
 
 import logging
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from tagwright.core.display import escaped
@@ -11,49 +13,50 @@ from tagwright.errors import is_command
 
 T = TypeVar("T")
 
-_silencing, _detailing = list[bool](), list[bool]()
-"An item for each block of `silence`, or of `verbose`, that this process is in: it has one standard error."
+_silent, _detailed = ContextVar("silent", default=False), ContextVar("detailed", default=False)
+"Whether this call is inside `silence`, or `verbose`; those of other threads are not."
+
+_terminal = threading.Lock()
+"Of the process, which has one terminal: held while it shows a bar."
 
 _log = logging.getLogger("tagwright")
 
 
 @contextmanager
-def _inside(blocks: list[bool], wanted: bool) -> Iterator[None]:
-    """Count this block among the `blocks` if wanted."""
-    entered = [True] * wanted
-    blocks.extend(entered)
+def _inside(block: ContextVar[bool], wanted: bool) -> Iterator[None]:
+    before = block.get()
+    block.set(before or wanted)
     try:
         yield
     finally:
-        del blocks[: len(entered)]
+        block.set(before)  # no reset: a generator may end in another context than it began in
 
 
 def silence(quiet: bool = True) -> AbstractContextManager[None]:
-    """No bars inside this block if quiet, as with `--quiet`."""
-    return _inside(_silencing, quiet)
+    """No bars and notes of this call inside this block if quiet, as with `--quiet`."""
+    return _inside(_silent, quiet)
 
 
 def is_silent() -> bool:
     """Whether this is inside `silence`."""
-    return bool(_silencing)
+    return _silent.get()
 
 
 def verbose(wanted: bool = True) -> AbstractContextManager[None]:
     """Print details inside this block if wanted, as with `--verbose`."""
-    return _inside(_detailing, wanted)
+    return _inside(_detailed, wanted)
 
 
 def note(text: str, level: int = logging.INFO) -> None:
-    """Tell one line of information, which is no warning; nothing inside `silence`.
+    """Log one line of information, which is no warning; on the command line, print it. Nothing inside `silence`.
 
-    It goes to the log of a program that has set one up, or else to stderr, as on the command line. level: DEBUG for
-    details, which stderr has inside `verbose` only.
+    level: DEBUG for details, which the command line prints inside `verbose` only.
     """
     if is_silent():
         return
-    if _log.level or (_log.hasHandlers() and not is_command()):  # the server's own log has a level
+    if _log.level or not is_command():  # the server's own log has a level
         _log.log(level, "%s", text)
-    elif level >= logging.INFO or _detailing:
+    elif level >= logging.INFO or _detailed.get():
         print(f"tagwright: {escaped(text)}", file=sys.stderr)  # noqa: T201
 
 
@@ -84,10 +87,10 @@ def unlogged(library: str) -> Iterator[None]:
 def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
     """Yield a function to call with the number of items done. total None: unknown; the elapsed time is shown.
 
-    Nothing is shown when there is no title or nothing to do, when stderr is not a terminal, under `silence`, and inside
+    Nothing is shown when there is no title or nothing to do, when stderr is not a terminal, under `silence`, and beside
     another bar.
     """
-    if not title or total == 0 or is_silent() or not sys.stderr.isatty():
+    if not title or total == 0 or is_silent() or not sys.stderr.isatty() or not _terminal.acquire(blocking=False):
         yield lambda _: None
         return
     from rich import progress
@@ -102,9 +105,12 @@ def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
     known = (progress.MofNCompleteColumn(), Rate(), progress.TimeRemainingColumn())
     pace = known if total is not None else (progress.TimeElapsedColumn(),)
     columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), *pace)
-    with silence(), progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(title, total=total)
-        yield lambda more: shown.advance(task, more)
+    try:
+        with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+            task = shown.add_task(title, total=total)
+            yield lambda more: shown.advance(task, more)
+    finally:
+        _terminal.release()
 
 
 def counted(title: str, items: Collection[T]) -> Iterator[T]:

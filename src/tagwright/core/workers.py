@@ -28,6 +28,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any
 
+from tagwright.core.display import print_warnings
 from tagwright.errors import TagwrightError, one_line_of
 
 PROGRAM = "from tagwright.core.workers import main; main()"
@@ -220,6 +221,7 @@ def main() -> None:
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     module, name = sys.argv[1:]
+    print_warnings()
     waiting = queue.SimpleQueue[bytes]()
     served: Any = None
     threading.Thread(target=_receive, args=(os.fdopen(requests, "rb"), waiting), daemon=True).start()

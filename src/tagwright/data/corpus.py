@@ -311,11 +311,11 @@ def distinct_texts(documents: Sequence[Document], rows: Longs) -> Longs:
     [0, 1]
     """
     groups = text_groups(documents[row] for row in rows.tolist())
-    firsts = groups == np.arange(len(rows))
-    if copies := int((~firsts).sum()):
-        copy = int(np.flatnonzero(~firsts)[0])
-        ids = " and ".join(shown(documents[int(rows[place])].id, 100) for place in (groups[copy], copy))
-        note(f"{many(copies, 'labelled document')} with the text of another (first: {ids}): measured on each text once")
+    firsts = np.unique(groups)
+    if copies := np.setdiff1d(np.arange(len(rows)), firsts).tolist():
+        ids = " and ".join(shown(documents[rows[place].item()].id, 100) for place in (groups[copies[0]], copies[0]))
+        said = many(len(copies), "labelled document")
+        note(f"{said} with the text of another (first: {ids}): measured on each text once")
     return rows[firsts]
 
 

@@ -113,7 +113,8 @@ def suggestion_record(
 def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]) -> Run:
     """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
 
-    A run of TREC is recognised by its first line, and read as `trec.read_run_lines` says. Raises InputError, with the
+    Suggestions with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read
+    as `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the
     line where there is one: an unknown document or label, a document or label twice, a
     document without a line, a score that is not finite or is higher than the one before it, a confidence that is not a
     number from 0 to 1.
@@ -137,8 +138,7 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
     if missing:
         problem = f"no line for document {shown(missing[0])}, {len(missing)} of {len(document_ids)} have none"
         raise InputError(f'{problem}; one without suggestions is written with "suggestions": []', path)
-    whole = Run.concat([rows[row] for row in range(len(document_ids))])
-    return whole.rescored(whole.scores, whole.confidences)  # ties in the order of the vocabulary
+    return Run.concat([rows[row] for row in range(len(document_ids))])
 
 
 def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> Run:

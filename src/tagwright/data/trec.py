@@ -7,8 +7,11 @@ stands, so that files of other programs keep their ids.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import quote, unquote
+
+import numpy as np
 
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
@@ -54,16 +57,23 @@ def read_run_lines(
 ) -> Run:
     """A row for each of the documents, by falling score, whatever the ranks say; empty for one without lines.
 
+    As in `trec_eval`, scores are compared in 32 bits, and equal ones by the ids of the labels, the last id first.
     Raises InputError, with the line: an unknown document or label, a label twice, a score that is not finite.
     """
-    rows: dict[str, dict[int, float]] = {document_id: {} for document_id in document_ids}
+    rows: dict[str, dict[int, tuple[np.float32, str]]] = {document_id: {} for document_id in document_ids}
     for place, fields in _fields(lines, path, "a TREC run: document Q0 label rank score name"):
         document_id, label_id = _document(fields[0], rows, place), _known(fields[2], labels)
         label = label_with(label_id, labels, place)
         if label in rows[document_id]:
             raise place.error(f"label {shown(label_id)} is suggested twice for document {shown(document_id)}")
-        rows[document_id][label] = finite_score(_number(fields[4]), place)
-    return Run.from_rows(rows.values())
+        rows[document_id][label] = np.float32(finite_score(_number(fields[4]), place)), fields[2]
+    ranked = [sorted(row.items(), key=itemgetter(1), reverse=True) for row in rows.values()]
+    entries = [entry for row in ranked for entry in row]
+    return Run(
+        np.cumsum([0, *map(len, ranked)]),
+        np.array([label for label, _ in entries], np.int32),
+        np.array([score for _, (score, _) in entries], np.float32),
+    )
 
 
 def read_qrels(path: Path | str, document_ids: Sequence[str], labels: Collection[str]) -> list[list[str]]:

@@ -31,6 +31,7 @@ from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
 from tagwright.readers.documents.columns import SAMPLE, Columns, split_labels
+from tagwright.readers.documents.html import label_without_tags
 from tagwright.readers.headers import LIKE_LABELS, among
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
@@ -53,13 +54,15 @@ from tagwright.types import Document, Label, Longs, Mask, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "xlsx", "names", "turtle", "rdfxml", "ntriples"]
 
-Field: TypeAlias = Literal["notation", "types", "schemes", "collections", "exact", "translated", "languages"]
+Field: TypeAlias = Literal[
+    "notation", "types", "schemes", "collections", "exact", "translated", "languages", "replaces"
+]
 "A field of a label that holds texts; with languages, pairs of a code and a name."
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 5
+PARSER = 6
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -260,6 +263,15 @@ class Vocabulary(Sequence[Label]):
         return tuple(sorted({code for _, code, _ in self._tagged()}))
 
     @cached_property
+    def replacements(self) -> Mapping[str, tuple[str, ...]]:
+        """Id of a concept that is out of use -> ids of the labels that replace it, as far as the file says so."""
+        found = dict[str, tuple[str, ...]]()
+        for position, replaced in self.texts("replaces"):
+            for old in replaced:
+                found[old] = (*found.get(old, ()), self.ids[position])
+        return found
+
+    @cached_property
     def frequent_languages(self) -> list[str]:
         """The languages in which at least a fifth of the labels have a name, the most frequent first."""
         return frequent_languages((names for _, names in self.texts("languages")), len(self))
@@ -406,11 +418,15 @@ class Vocabulary(Sequence[Label]):
         >>> birds.branch([0]).tolist()
         [True, True, False]
         """
-        below_tops, rows, above = np.zeros(len(self), np.bool_), self.links.rows, self.links.labels
-        below_tops[tops] = True
-        while not below_tops[below := rows[below_tops[above]]].all():
-            below_tops[below] = True
-        return below_tops
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        root, rows, above = len(self), self.links.rows, self.links.labels  # above all these labels
+        edges = np.append(np.full(len(tops), root), above), np.append(tops, rows)
+        below = csr_array((np.ones(len(edges[0]), np.int8), edges), (root + 1, root + 1))
+        below_tops = np.zeros(root + 1, np.bool_)
+        below_tops[breadth_first_order(below, root, return_predecessors=False)] = True
+        return below_tops[:-1]
 
     def path(self, position: int, language: str = "") -> tuple[str, ...]:
         """The preferred names from the top down to this label, along the first broader label of each.
@@ -421,9 +437,10 @@ class Vocabulary(Sequence[Label]):
         >>> birds.path(1)
         ('Birds', 'Owls')
         """
-        upwards = [position]
-        while (above := self.broader(upwards[-1])[:1]) and above[0] not in upwards:
-            upwards += above
+        upwards, above = dict[int, None](), [position]
+        while above and above[0] not in upwards:
+            upwards[above[0]] = None
+            above = self.broader(above[0])
         return tuple(self._labels[place].name_in(language) for place in reversed(upwards))
 
     def shown_name(self, position: int, *, whole: bool = False) -> str:
@@ -593,7 +610,8 @@ def _located(
 
             return skos.read_labels(path, language, file_format, guess)
 
-        return [(0, label) for label in _kept(path, ("skos", file_format, language, guess), parse)]
+        kept = _kept(path, ("skos", file_format, language, guess), parse)
+        return [(0, label_without_tags(label)) for label in kept]
 
     def read() -> list[tuple[int, Label]]:
         if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
@@ -602,7 +620,7 @@ def _located(
             return list(read_names(path))
         return list(chosen_names(with_parents(read_records(path), path), language, likely, path))
 
-    return in_encoding(path, encoding, read)
+    return [(line, label_without_tags(label)) for line, label in in_encoding(path, encoding, read)]
 
 
 def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:
@@ -668,7 +686,7 @@ def to_vocabulary(
 
     def of_rows(records: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
         listed = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
-        return Vocabulary(label for _, label in listed)
+        return Vocabulary(label_without_tags(label) for _, label in listed)
 
     listed: Iterable[Any] = ()
     if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):

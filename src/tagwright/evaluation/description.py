@@ -12,6 +12,8 @@ from tagwright.core.display import many
 from tagwright.data.corpus import folded_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, DataCounts, advise, best_at
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, unfound
+from tagwright.text.language import AUTO
 from tagwright.text.words import ANALYSIS, fold
 from tagwright.types import Document
 
@@ -196,6 +198,9 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
     if shared:
         name, ids = shared[0]
         yield f'{many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
+    if missed := unfound(labels, [ExactMatch(labels, ExactMatchOptions(stem=AUTO))]):
+        (label, reason), more = missed[0], "`tagwright labels --verify` names all"
+        yield f"{many(len(missed), 'label')} never found by name, such as {label.name}: {reason}; {more}"
     if cycle := labels.cycle():
         yield f"broader has a cycle: {' > '.join(cycle)}"
     if same := sum(label.id in survey.ids for label in labels):

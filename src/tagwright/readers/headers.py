@@ -98,6 +98,8 @@ LABEL: Words = {
     "related": ("related", "related terms", "related term", "rt"),
     "exact": ("exact", "exact match"),
     "close": ("close", "close match"),
+    "replaces": ("replaces",),
+    "replaced_by": ("replaced by", "is replaced by"),
 }  # fmt: skip
 
 

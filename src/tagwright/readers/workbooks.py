@@ -10,6 +10,7 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
+from zipfile import ZipFile
 
 from tagwright.core.checked import shown
 from tagwright.core.display import few, many
@@ -45,7 +46,7 @@ def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Ite
     with converting("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
         if "xl/workbook.xml" not in check_unpacked(content, path, xml=PICTURES):
             raise InputError("is no Excel workbook (.xlsx) but another kind of archive", path)
-        book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(transitional(content), read_only=True, data_only=True, keep_links=False)
         visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         tops = [(sheet, top) for sheet in visible if (top := next(_rows(sheet, path, last=100), None))]
     if not tops:
@@ -66,6 +67,23 @@ def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Ite
                 yield number, cells + [""] * (width - len(cells))
         if not some:
             return
+
+
+def transitional(content: BytesIO) -> BytesIO:
+    """The file under the names of the usual Open XML, if it is Strict Open XML, which the libraries do not know."""
+    with ZipFile(content) as parts:
+        rels = "_rels/.rels"
+        if rels not in parts.namelist() or b"http://purl.oclc.org/ooxml/" not in parts.read(rels):
+            return content
+        usual = BytesIO()
+        with ZipFile(usual, "w") as written:
+            for part in parts.infolist():
+                text = parts.read(part)
+                if part.filename.endswith((".xml", ".rels")):
+                    strict = rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)"
+                    text = re.sub(strict, rb"http://schemas.openxmlformats.org/\1/2006/\2", text)
+                written.writestr(part, text)
+    return usual
 
 
 def write_workbook(rows: Iterable[Sequence[str | float]], stream: IO[bytes], sheet: str) -> None:

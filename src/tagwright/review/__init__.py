@@ -5,8 +5,5 @@ It knows nothing of HTTP and HTML; `tagwright.server.review` shows the pages. St
 
 from typing import Literal, TypeAlias
 
-By: TypeAlias = Literal["random", "length", "uncertainty"]
-"How to choose documents to label next, see `sampling.sample`."
-
-Order: TypeAlias = Literal["given", By]
-"The order of the documents to review: as they were added, or chosen as `sampling.sample` does."
+Order: TypeAlias = Literal["given", "random"]
+"The order of the documents to review: as they were added, or drawn as `sampling.sample` does."

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from itertools import combinations, permutations
 from typing import NamedTuple
 
+from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import CurrentDecisions, Decision, DocumentState, Verdict, balance, verdicts_by_label
 from tagwright.review.file import ReviewFile
 from tagwright.review.recall import Recall, RightLabels, estimate_recall
@@ -32,10 +33,10 @@ class Statistics:
     """Progress of a review, and agreement of its reviewers with the suggestions and with each other.
 
     documents: number of documents with a verdict. done: number of documents finished by a reviewer. blind: number of
-    those that were reviewed blind, and have labels. verdicts: number of current verdicts. accepted_share: share of
-    accepted suggestions among those with a verdict; None without one. right: how the right labels were found. recall:
-    estimated share of the right labels among the first candidates that are suggested. kappa: pair of reviewers ->
-    Cohen's kappa. alpha: Krippendorff's alpha.
+    those that were reviewed blind, and have labels; a text under several ids counts once. verdicts: number of current
+    verdicts. accepted_share: share of accepted suggestions among those with a verdict; None without one. right: how the
+    right labels were found. recall: estimated share of the right labels among the first candidates that are suggested.
+    kappa: pair of reviewers -> Cohen's kappa. alpha: Krippendorff's alpha.
     """
 
     documents: int
@@ -132,6 +133,11 @@ class Decisions:
         with self._up_to_date() as current:
             return dict(current.shown(document))
 
+    def events_shown(self) -> list[Decision]:
+        """Return the event that last showed a label of a document to a reviewer, for each of them."""
+        with self._up_to_date() as current:
+            return [event for document in current.shown_documents() for event in current.shown(document).values()]
+
     def judged(self) -> dict[str, set[str]]:
         """Return document -> labels to use as training examples, because they are known to be right or wrong.
 
@@ -214,6 +220,11 @@ class Decisions:
         with self._up_to_date() as current:
             return dict(current.uses)
 
+    def name_of(self, reviewer: str) -> str:
+        """Return the name that a reviewer has here, see `CurrentDecisions.name_of`."""
+        with self._up_to_date() as current:
+            return current.name_of(reviewer)
+
     def progress(self) -> tuple[int, float | None]:
         """Return the number of finished documents, and the share of accepted suggestions among those with a verdict."""
         with self._up_to_date() as current:
@@ -248,7 +259,7 @@ class Decisions:
         return Statistics(
             documents=len({document for document, _ in verdicts}),
             done=done,
-            blind=sum(map(bool, self.blind().values())),
+            blind=ReviewedDocuments(self._file).count_texts(id_ for id_, labels in self.blind().items() if labels),
             verdicts=sum(map(len, verdicts.values())),
             accepted_share=accepted_share,
             right=self.right_labels(),

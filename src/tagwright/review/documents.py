@@ -7,7 +7,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
-from tagwright.data.corpus import text_key
+from tagwright.data.corpus import folded_key, text_key
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, checked, to_document, to_record
 from tagwright.readers.lines import Place
@@ -63,14 +63,24 @@ class ReviewedDocuments:
 
     def find(self, document: Document) -> str | None:
         """Return the id under which a document is stored with this text; None if it is unknown or has only others."""
-        id_, key = document.id, self._key(document)
+        key, rows = self._key(document), self._versions(document.id)
+        return next((stored for number, stored, content in rows if self._key(self._read(number, content)) == key), None)
+
+    def ids_of(self, id_: str) -> list[str]:
+        """Return the ids under which the texts are stored that came with an id, the first one first."""
+        return [stored for _, stored, _ in self._versions(id_)]
+
+    def first_id(self, document: Document) -> str:
+        """Return the id that a document came with, also of one that has an id of its own for its text."""
+        return document.id.removesuffix(f"-{self._key(document)[:_DIGITS]}")
+
+    def _versions(self, id_: str) -> list[tuple[int, str, str]]:
         # Ids with a digest lie between the bounds, as "g" follows the hexadecimal digits; so may longer ids of others.
-        rows = self._file.rows(
+        return self._file.rows(
             "SELECT number, id, content FROM documents WHERE id = ? OR id BETWEEN ? AND ? AND length(id) = ? "
             "ORDER BY number",
             (id_, f"{id_}-0", f"{id_}-g", len(id_) + 1 + _DIGITS),
         )
-        return next((stored for number, stored, content in rows if self._key(self._read(number, content)) == key), None)
 
     def __len__(self) -> int:
         ((count,),) = self._file.rows("SELECT count(*) FROM documents")
@@ -86,6 +96,11 @@ class ReviewedDocuments:
     def entries(self) -> list[Entry]:
         """Return the entries of all documents in order."""
         return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
+
+    def count_texts(self, ids: Iterable[str]) -> int:
+        """Return the number of different texts of documents, as `text_groups` compares them."""
+        numbers = {entry.id: entry.number for entry in self.entries()}
+        return len({folded_key(self[numbers[id_]]) if id_ in numbers else id_ for id_ in ids})
 
     def _key(self, document: Document) -> str:
         """Return a digest of the text as it will be read from the file: cleaned, and whatever its white space."""

@@ -3,9 +3,12 @@
 A `Decision` is one event. `CurrentDecisions` is what holds after all events so far; `decisions.Decisions` stores them.
 """
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
 from tagwright.errors import ConfigError
@@ -18,6 +21,22 @@ ReviewerAction = Literal[Verdict, "undo", "skip", "done", "note", "blind"]
 
 Action = Literal[ReviewerAction, "shown"]
 "The server itself records which candidates it has shown."
+
+
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\ufe00-\ufe0f\U000e0000-\U000e0fff]")
+"Characters without a shape of their own besides those that Unicode calls formats."
+
+
+@lru_cache(maxsize=4096)  # a log has a few names many times
+def person_of(name: str) -> str:
+    """Return what two names have in common that look the same to people; "" for one that cannot be seen.
+
+    >>> person_of("Ann  Le\u200be") == person_of("\uff21\uff4e\uff4e lee"), person_of("\u200b")
+    (True, '')
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    shown = "".join(sign for sign in _INVISIBLE.sub("", folded) if sign.isspace() or sign.isprintable())
+    return " ".join(shown.split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +119,15 @@ class CurrentDecisions:
     "Document -> reviewer -> events that are not undone, in order."
     _shown: dict[str, dict[tuple[str, str], Decision]] = field(default_factory=dict)
     "Document -> (reviewer, label) -> the event that last showed the label to the reviewer."
+    _names: dict[str, str] = field(default_factory=dict)
+    "What names have in common, see `person_of` -> the first of them."
 
     def apply(self, events: Iterable[Decision]) -> None:
         """Add new events, in order, and update the states of their documents."""
         changed = list[str]()
         for event in events:
+            if (name := self.name_of(event.reviewer, is_new=True)) != event.reviewer:
+                event = replace(event, reviewer=name)
             if event.action == "shown":
                 assert event.label is not None
                 self._shown.setdefault(event.document, {})[event.reviewer, event.label] = event
@@ -121,6 +144,14 @@ class CurrentDecisions:
             self.states[document] = _state(self.events_of(document), self._verdicts_on_suggestions(document))
             self._add_to_totals(self.states[document], 1)
 
+    def name_of(self, reviewer: str, *, is_new: bool = False) -> str:
+        """Return the name under which a reviewer decided first, whom a name that looks the same belongs to.
+
+        is_new: remember a name that nobody has.
+        """
+        person = person_of(reviewer)
+        return self._names.setdefault(person, reviewer) if is_new else self._names.get(person, reviewer)
+
     def events_of(self, document: str) -> list[Decision]:
         """Return the current events of a document."""
         last: dict[tuple[str, str | None, str], Decision] = {}
@@ -133,6 +164,10 @@ class CurrentDecisions:
     def shown(self, document: str) -> Mapping[tuple[str, str], Decision]:
         """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
         return self._shown.get(document, {})
+
+    def shown_documents(self) -> Iterable[str]:
+        """Return the ids of the documents of which something was shown."""
+        return self._shown
 
     def blind(self, document: str) -> dict[str, list[str]]:
         """Return reviewer -> the labels that were given blind and still hold, for reviewers who did so.

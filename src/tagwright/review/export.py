@@ -3,20 +3,17 @@
 import json
 import logging
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-import numpy as np
-
 from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.progress import note
-from tagwright.data.corpus import REVIEWED_BLIND, ids_of, taken, was_reviewed_blind
+from tagwright.data.corpus import REVIEWED_BLIND, was_reviewed_blind
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
@@ -24,15 +21,17 @@ from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
 from tagwright.readers.workbooks import write_workbook
+from tagwright.review.applied import Gone, gone_labels, in_vocabulary
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
-from tagwright.review.events import Decision, DocumentState
 from tagwright.review.file import ReviewFile
-from tagwright.types import Document, Label, Run
+from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
-ExportFormat: TypeAlias = Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv"] | AnnotationTool
+ExportFormat: TypeAlias = (
+    Literal["jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv"] | AnnotationTool
+)
 "The formats of text; `table` is a workbook's."
 
 
@@ -97,33 +96,38 @@ def _to_measure_on(file: ReviewFile) -> Iterator[Document]:
 
 
 def export_lines(
-    file: ReviewFile, output: ExportFormat, labels: Vocabulary | None = None, columns: Mapping[str, str] | None = None
-) -> Iterator[str]:
+    file: ReviewFile, output: ExportFormat, labels: Vocabulary | None = None, columns: Mapping[str, str] | None = None,
+    *, replace_gone: bool = False,
+) -> Iterator[str]:  # fmt: skip
     """Return the lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` reads them. blind: those reviewed blind, with the labels that were given
     before any suggestion was seen, to evaluate on. verdicts: each current verdict with reviewer, time, rank,
     confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
-    notes. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them. uris: document and label. csv:
-    id, title, text, labels, and whether it was reviewed blind, with an apostrophe, which our reader removes, before
-    cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
-    `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
+    notes. decisions: each current decision, also who finished, skipped or reviewed blind which document, and what was
+    shown to whom, for `merging.merge`. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them.
+    uris: document and label. csv: id, title, text, labels, and whether it was reviewed blind, with an apostrophe, which
+    our reader removes, before cells that a spreadsheet would compute. label_studio, argilla: the labels as suggestions,
+    see `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
     reviewed blind, the others have them; where their metadata can be read again, "reviewed" is "blind".
 
     labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
-    tools. columns: for csv, column -> the header to write for it. Raises InputError for a label that the format cannot
-    hold, ConfigError for a column that the csv does not have.
+    tools. Labels that it lacks are left out of these, see `gone_labels`; csv has them in a column gone, and what
+    replaces them in a column replaced_by. replace_gone: see `in_vocabulary`. columns: for csv, column -> the header to
+    write for it. Raises InputError for a label that the format cannot hold, ConfigError for a column that the csv does
+    not have.
     """
     if output == "csv":
-        return _csv(file, labels, columns or {})
+        rows = table(file, labels, columns or {}, replace_gone=replace_gone)
+        return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
     if output == "annif":
-        return _annif(file, labels)
+        return _annif(file, labels, replace_gone=replace_gone)
     if output in ("label_studio", "argilla"):
-        return tool_lines(output, _shown(file, labels))
+        return tool_lines(output, _shown(file, labels, replace_gone=replace_gone))
     if output in ("jsonl", "blind"):
         documents = _to_measure_on(file) if output == "blind" else _to_train_on(file)
         return (_json(to_record(document)) for document in documents)
-    return {"verdicts": _verdicts, "tsv": _tsv, "uris": _uris}[output](file)
+    return {"verdicts": _verdicts, "decisions": _decisions, "tsv": _tsv, "uris": _uris}[output](file)
 
 
 def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, target: Path) -> None:
@@ -139,15 +143,15 @@ def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, targe
 class Exporter:
     """Writes exports in a process of its own, see `core.workers`."""
 
-    def write(self, file: Path, output: str, labels: Sequence[Label], target: Path) -> None:
-        """Write an export as `write_export` does. labels: those on which there are decisions."""
+    def write(self, file: Path, output: str, names: Path, target: Path) -> None:
+        """Write an export as `write_export` does. names: folder of a saved vocabulary."""
         with closing(ReviewFile.open_existing(file)) as review:
-            write_export(review, output, Vocabulary(labels), target)
+            write_export(review, output, Vocabulary.load(names), target)
 
 
-def _annif(file: ReviewFile, labels: Vocabulary | None) -> Iterator[str]:
+def _annif(file: ReviewFile, labels: Vocabulary | None, *, replace_gone: bool) -> Iterator[str]:
     names = {label.id: label.name for label in labels or ()}
-    for document in _to_train_on(file):
+    for document, _ in _in_vocabulary(file, labels, _to_train_on(file), replace_gone=replace_gone):
         subjects = [{"uri": label, "label": names.get(label, "")} for label in document.labels]
         yield _json({"document_id": document.id, "text": document.text, "subjects": subjects})
 
@@ -158,27 +162,44 @@ def _uris(file: ReviewFile) -> Iterator[str]:
             yield f"{' '.join(document.id.split())}\t{' '.join(label.split())}"
 
 
-def table(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[list[str]]:
-    """The labelled documents as rows below a header. labels, columns: as in `export_lines`. Raises ConfigError."""
-    header = ["id", "title", "text", "labels", *(["label_names"] if labels else []), *REVIEWED_BLIND]
+def _in_vocabulary(
+    file: ReviewFile, labels: Vocabulary | None, documents: Iterable[Document], *, replace_gone: bool
+) -> Iterator[tuple[Document, Mapping[str, Sequence[str]]]]:
+    """The documents with labels of the vocabulary alone, and those that are gone from it with what replaces them."""
+    every: Gone = gone_labels(Decisions(file), labels) if labels else {}
+    for document in documents:
+        gone = every.get(document.id, {})
+        if labels:
+            written = in_vocabulary(document.labels, labels, gone, replace_gone=replace_gone)
+            document = replace(document, labels=tuple(written.values()))
+            gone = {old: new for old, new in gone.items() if old not in written and not set(new) & {*written.values()}}
+        yield document, gone
+
+
+def table(
+    file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str], *, replace_gone: bool = False
+) -> Iterator[list[str]]:
+    """The labelled documents as rows below a header; the arguments are those of `export_lines`. Raises ConfigError."""
+    documents = list(_in_vocabulary(file, labels, labelled_documents(file), replace_gone=replace_gone))
+    of_gone = ["gone", "replaced_by"] if any(gone for _, gone in documents) else []
+    header = ["id", "title", "text", "labels", *(["label_names"] if labels else []), *of_gone, *REVIEWED_BLIND]
     if unknown := [field for field in columns if field not in header]:
         raise ConfigError(f"the table of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
     yield [columns.get(field, field) for field in header]
-    for document in labelled_documents(file):
+    for document, gone in documents:
         row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
         if labels:
-            row.append(join_labels([_name(id_, labels) for id_ in document.labels]))
+            row.append(join_labels([labels[id_].name for id_ in document.labels]))
+        if of_gone:
+            row += [join_labels(list(gone)), join_labels([" ".join(new) for new in gone.values()])]
         yield [*row, "blind" if was_reviewed_blind(document) else ""]
 
 
-def _shown(file: ReviewFile, labels: Vocabulary | None) -> Iterator[tuple[Document, list[Shown]]]:
-    for document in labelled_documents(file):
-        yield document, [Shown(id_, _name(id_, labels), 1.0) for id_ in document.labels]
-
-
-def _name(id_: str, labels: Vocabulary | None) -> str:
-    """The name of a label; its id if it is not known."""
-    return labels[labels.index[id_]].name if labels and id_ in labels.index else id_
+def _shown(
+    file: ReviewFile, labels: Vocabulary | None, *, replace_gone: bool
+) -> Iterator[tuple[Document, list[Shown]]]:
+    for document, _ in _in_vocabulary(file, labels, labelled_documents(file), replace_gone=replace_gone):
+        yield document, [Shown(id_, labels[id_].name if labels else id_, 1.0) for id_ in document.labels]
 
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:
@@ -193,6 +214,12 @@ def _verdicts(file: ReviewFile) -> Iterator[str]:
             yield _json({field: getattr(event, field) for field in ("note", "document", "reviewer", "time")})
 
 
+def _decisions(file: ReviewFile) -> Iterator[str]:
+    decisions = Decisions(file)
+    for event in (*decisions.current(), *decisions.events_shown()):
+        yield _json({name: value for name, value in vars(event).items() if value not in (None, "")})
+
+
 def _tsv(file: ReviewFile) -> Iterator[str]:
     for document in _to_train_on(file):
         for label in document.labels:
@@ -202,125 +229,5 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
         yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
-def _csv(file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str]) -> Iterator[str]:
-    return table_lines((list(map(escape_formula, row)) for row in table(file, labels, columns)), "csv")
-
-
 def _json(content: Mapping[str, object]) -> str:
     return json.dumps(content, ensure_ascii=False)
-
-
-def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> tuple[Run, Run]:
-    """Apply the decisions in a file of `tagwright serve` to gold labels; return gold labels, and labels to learn from.
-
-    gold: a row for each of the documents, as in both runs that are returned. Accepted labels are added; rejected
-    labels, and labels that reviewers disagree about, are removed. The second run has the labels that are known to be
-    right or wrong, see `Decisions.judged`; a row without any is learned from as if it had not been reviewed.
-
-    Left out are decisions on other documents, on documents with nothing but labels added by search, on other texts of
-    these documents, and on labels that the vocabulary lacks; the log counts the last two. Nothing is learned from
-    documents that were reviewed blind: they measure a tagger. Raises InputError if no decision is left.
-    """
-    if not file.is_file():
-        raise InputError("no such file", file)
-    with closing(ReviewFile.open_existing(file)) as review:
-        decisions = Decisions(review)
-        verdicts, examples, blind = decisions.verdicts(), decisions.judged(), decisions.blind()
-        decided = {**dict.fromkeys(examples, 0), **Counter(document for document, _ in verdicts)}
-        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
-    right, judged = [set(positions.tolist()) for positions, _ in gold], [set[int]() for _ in documents]
-    for document in blind.keys() & rows.keys():
-        right[rows.pop(document)].clear()
-    for document, row in rows.items():
-        judged[row] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
-    has_any = False
-    for (document, label), by_reviewer in verdicts.items():
-        if document not in rows or label not in labels.index or document not in examples:
-            continue
-        has_any, row, position = True, rows[document], labels.index[label]
-        if set(by_reviewer.values()) == {"accept"}:
-            right[row].add(position)
-        else:
-            right[row].discard(position)
-    decided_here = [label for document, label in verdicts if document in rows]
-    if lacking := sum(label not in labels.index for label in decided_here):
-        _log.warning("%d of %d decisions are left out: the vocabulary lacks the labels", lacking, len(decided_here))
-    if not has_any and not any(judged):
-        raise InputError("has no decision on any of these documents and labels", file)
-    return Run.from_rows(right), Run.from_rows(judged)
-
-
-class Outcome(NamedTuple):
-    """The decisions on a document, for its record in a catalogue.
-
-    accepted: label that more reviewers accept than reject -> whether it was shown, and when it was accepted last, as
-    YYYYMMDD. settled: labels with a verdict, and those that a reviewer saw and left in a document that is finished.
-    """
-
-    accepted: dict[str, tuple[bool, str]]
-    settled: set[str]
-
-
-def outcomes(documents: Sequence[Document], file: Path) -> dict[int, Outcome]:
-    """Return row -> outcome, for the documents that somebody has begun to review; they are found by id and text.
-
-    Raises InputError if there is no such file, and if it has no decision on any of these documents.
-    """
-    if not file.is_file():
-        raise InputError("no such file", file)
-    with closing(ReviewFile.open_existing(file)) as review:
-        decisions = Decisions(review)
-        states, judged = decisions.states(), decisions.judged()
-        decided = {document: state.judged_suggestions for document, state in states.items()}
-        rows = _rows_of_reviewed(documents, decided, ReviewedDocuments(review))
-        by_row = {
-            row: _outcome(states[document], decisions.current(document), judged.get(document, set()))
-            for document, row in rows.items()
-            if document in states
-        }
-    if not by_row:
-        raise InputError("has no decision on any of these documents", file)
-    return by_row
-
-
-def _outcome(state: DocumentState, events: Sequence[Decision], judged: set[str]) -> Outcome:
-    accepted = dict[str, tuple[bool, str]]()
-    for label in state.labels:
-        accepts = [event for event in events if event.label == label and event.action == "accept"]
-        date = max(event.time for event in accepts)[:10].replace("-", "")
-        accepted[label] = any(event.rank is not None for event in accepts), date
-    return Outcome(accepted, judged | {event.label for event in events if event.label is not None})
-
-
-def _rows_of_reviewed(
-    documents: Sequence[Document], decided: Mapping[str, int], reviewed: ReviewedDocuments
-) -> dict[str, int]:
-    """Return id in the review -> row in `documents`, for those that the review has with the same text.
-
-    decided: id in the review -> number of labels decided on. Documents of which the review has no text are matched by
-    their ids alone.
-    """
-    stored, ids = {entry.id for entry in reviewed.entries()}, ids_of(documents)
-    # of a large corpus on disk, only documents that may have been reviewed are read
-    candidates = np.array([row for row, id_ in enumerate(ids) if id_ in stored or id_ in decided], np.int64)
-    rows, changed, unknown = dict[str, int](), list[str](), list[str]()
-    for row, document in zip(candidates.tolist(), taken(documents, candidates), strict=True):
-        if document.id not in stored:
-            unknown.append(document.id)
-            rows[document.id] = row
-            continue
-        if (stored_id := reviewed.find(document)) is not None:
-            rows[stored_id] = row
-        if stored_id != document.id and document.id in decided:
-            changed.append(document.id)
-    if changed:
-        _log.warning(
-            "decisions on %s are left out (%s): their texts are others than those that were reviewed (first: %s)",
-            many(len(changed), "document"), many(sum(decided[id_] for id_ in changed), "label"), shown(changed[0]),
-        )  # fmt: skip
-    if unknown:
-        _log.warning(
-            "the review holds no texts of %s, so their decisions are matched by id (first: %s)",
-            many(len(unknown), "document"), shown(unknown[0]),
-        )  # fmt: skip
-    return rows

@@ -1,6 +1,5 @@
 """The file of a review: an SQLite database in WAL mode, which holds decisions, documents and the server's secret."""
 
-import os
 import secrets
 import sqlite3
 import threading
@@ -10,7 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
-from tagwright.core.outputs import write_output
+from tagwright.core.atomic import is_in_place
+from tagwright.core.outputs import check_kind, write_output
 from tagwright.errors import InputError
 
 _FORMAT = 1
@@ -34,6 +34,13 @@ class StorageError(InputError):
         self.cause = cause
 
 
+class DisplacedError(StorageError):
+    """The file was replaced or removed while it was open: what is written would be in no file."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__("the file was replaced or removed while it was open; start the server again", path)
+
+
 class ReviewFile:
     """An open review file. Several threads and processes may use it at a time.
 
@@ -52,7 +59,7 @@ class ReviewFile:
 
     def __init__(self, path: Path | str, *, read_only: bool = False, create: bool = True) -> None:
         self.path = Path(path)
-        self._lock = threading.Lock()
+        self._lock, self._is_immutable = threading.Lock(), False
         try:
             self._database = self._connect_read_only() if read_only else self._connect(self.path)
             version = self._version()
@@ -64,16 +71,17 @@ class ReviewFile:
                 raise InputError("is a database of something else, or of another version of Tagwright", self.path)
             if not read_only:
                 self._prepare()
+            self._opened = [] if read_only or path == ":memory:" else [(each, each.stat()) for each in self._places()]
+            self._first_version = self._schema_version() if self._opened else 0
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
 
     @classmethod
     def open_existing(cls, path: Path) -> Self:
-        """Open a file to read its decisions, also on a read-only disk. Raises InputError if it holds no review.
-
-        It is opened for writing wherever possible: SQLite reads a file in WAL mode by way of an index beside it.
-        """
-        return cls(path, read_only=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)), create=False)
+        """Open a file to read its decisions, also on a read-only or full disk. Raises InputError if it has none."""
+        if not path.is_file():
+            raise InputError("no such file; expected a file of reviews", path)
+        return cls(path, read_only=True)
 
     def close(self) -> None:
         """Release the file."""
@@ -82,20 +90,25 @@ class ReviewFile:
     def copy_to(self, path: Path) -> None:
         """Write a copy of all that is stored, in one step, also while others write here.
 
-        Raises OccupiedError for a file that is a database already, StorageError when it cannot be read or written.
+        The copy can be told from this file by its header, see `check_in_place`. Raises OccupiedError for a file that is
+        there already, StorageError when it cannot be read or written.
         """
+        check_kind(path)
         with write_output(path) as temporary, self._lock:
             try:
                 self._database.execute("VACUUM INTO ?", (str(temporary),))
+                with closing(self._connect(temporary)) as copy:
+                    copy.execute(f"PRAGMA schema_version = {secrets.randbelow(1 << 31)}")
             except sqlite3.Error as error:
                 raise StorageError(str(error), path) from None
 
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
         """Insert rows together, all of them or none, and return their numbers. They are on disk when this returns.
 
-        Raises StorageError.
+        Raises StorageError, DisplacedError as `check_in_place` does.
         """
         with self._lock:
+            self._check_in_place()
             try:
                 with self._database:
                     return [int(self._database.execute(statement, row).lastrowid or 0) for row in rows]
@@ -103,9 +116,35 @@ class ReviewFile:
                 raise StorageError(str(error), self.path) from None
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows that a query selects. values: those of its placeholders."""
-        with self._lock, closing(self._database.execute(statement, values)) as cursor:
-            return cursor.fetchall()
+        """Return the rows that a query selects. values: those of its placeholders. Raises InputError."""
+        with self._lock:
+            if self._is_immutable and self._has_log():  # a server has opened it since
+                self._database = self._connect_read_only()
+            try:
+                with closing(self._database.execute(statement, values)) as cursor:
+                    return cursor.fetchall()
+            except sqlite3.Error as error:
+                raise InputError(f"cannot be read ({error})", self.path) from None
+
+    def check_in_place(self) -> None:
+        """Raise DisplacedError where another file, or none, is in the place of the one that is open for writing."""
+        with self._lock:
+            self._check_in_place()
+
+    def _check_in_place(self) -> None:
+        if not self._opened:
+            return
+        if not all(is_in_place(path, opened) for path, opened in self._opened):
+            raise DisplacedError(self.path)
+        if (version := self._schema_version()) != self._first_version:  # a copy that was written over the file
+            (known,) = self._database.execute("PRAGMA schema_version").fetchone()
+            if version != known:  # nor was it changed by way of SQLite
+                raise DisplacedError(self.path)
+
+    def _schema_version(self) -> int:
+        """The number in the header of the file on disk that each copy has of its own."""
+        with self.path.open("rb") as file:
+            return int.from_bytes(file.read(44)[40:])
 
     def secret(self) -> bytes:
         """Return random bytes, drawn once for the file: every server of this file signs sessions with them."""
@@ -114,18 +153,30 @@ class ReviewFile:
         return bytes(secret)
 
     def _connect_read_only(self) -> sqlite3.Connection:
-        """Open the file without writing anything.
+        """Open the file without writing to it, and without a log (-wal) without making any other file.
 
-        In a folder where SQLite cannot write, it needs the log (-wal) and its index (-shm), or has to be told that the
-        file is immutable. It would then ignore a log, so one that holds decisions is refused.
+        SQLite is told then that the file is immutable. It would ignore a log; to read that it needs an index (-shm),
+        which it makes. A log is refused where that cannot be.
         """
-        log, index = (self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))
-        is_immutable = not (log.exists() and index.exists())
-        if is_immutable and log.exists() and log.stat().st_size:
+        self._is_immutable, log = not self._has_log(), self._places()[1]
+        options = "mode=ro&immutable=1" if self._is_immutable else "mode=ro"
+        connection = self._connect(f"{self.path.resolve().as_uri()}?{options}", uri=True)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            if self._is_immutable:
+                raise
             problem = f"has decisions in {log.name} that cannot be read here; copy both to where they can be written"
-            raise InputError(problem, self.path)
-        options = "mode=ro&immutable=1" if is_immutable else "mode=ro"
-        return self._connect(f"{self.path.resolve().as_uri()}?{options}", uri=True)
+            raise InputError(problem, self.path) from None
+        return connection
+
+    def _places(self) -> list[Path]:
+        """The file and its log."""
+        return [self.path, self.path.with_name(f"{self.path.name}-wal")]
+
+    def _has_log(self) -> bool:
+        _, log = self._places()
+        return log.exists() and log.stat().st_size > 0
 
     def _connect(self, path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(path, check_same_thread=False, timeout=30, uri=uri)

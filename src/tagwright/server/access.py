@@ -25,6 +25,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.review.events import person_of
 from tagwright.server.current_request import Limited, current
 from tagwright.server.languages import Text
 from tagwright.server.problems import Problem, later
@@ -195,8 +196,8 @@ class Access:
         return holders[0] if holders else None
 
     def has_named(self, name: str) -> bool:
-        """Whether a token belongs to a holder of this name, ignoring case."""
-        return bool(name) and name.casefold() in {each.name.casefold() for each in self.holders}
+        """Whether a token belongs to a holder of this name, or one that looks the same."""
+        return bool(person_of(name)) and person_of(name) in {person_of(each.name) for each in self.holders}
 
 
 OPEN = Access()
@@ -226,7 +227,7 @@ def read_tokens(content: bytes | None, file: Path) -> list[Holder]:
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
             holder = _holder(line, file, number)
-            if any(holder.name == other.name or holder.token == other.token for other in holders):
+            if any(person_of(holder.name) == person_of(other.name) or holder.token == other.token for other in holders):
                 raise InputError("the name or the token is also in a line above", file, number)
             holders.append(holder)
     if not holders:
@@ -251,7 +252,7 @@ def _holder(line: str, file: Path, number: int) -> Holder:
             raise InputError(f"expected {limit[1]}=NUMBER once, from 1 on, for how many a minute", file, number)
         limits[limit[1]], rest = int(limit[2]), rest[limit.end() :]
     name = " ".join(clean(rest).split())
-    if role is None or not name:
+    if role is None or not person_of(name):
         raise InputError(f"expected TOKEN ROLE NAME, the role one of {', '.join(ROLES)}", file, number)
     if problem := _fault(token):
         raise InputError(f"the token {problem}", file, number)

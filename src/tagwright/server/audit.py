@@ -16,7 +16,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from tagwright.core.atomic import append_at_once
+from tagwright.core.atomic import append_at_once, is_in_place
 from tagwright.errors import ConfigError
 from tagwright.review.file import StorageError
 from tagwright.tagger import Suggestion
@@ -79,7 +79,7 @@ class Audit:
 
     def _write(self, lines: bytes) -> None:
         """Write all lines, or none."""
-        if not self._is_in_place():
+        if self._file.closed or not is_in_place(self.path, os.fstat(self._file.fileno())):
             self._file.close()
             self._file = self._open()
         size = os.fstat(self._file.fileno()).st_size
@@ -91,12 +91,6 @@ class Audit:
 
     def _open(self) -> FileIO:
         return FileIO(self.path, "a+", opener=lambda path, flags: os.open(path, flags, 0o600))
-
-    def _is_in_place(self) -> bool:
-        try:
-            return not self._file.closed and os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
-        except FileNotFoundError:
-            return False
 
     def _repair(self) -> None:
         """Remove a last line without its end. Raises ConfigError for a file of something else."""

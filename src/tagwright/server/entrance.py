@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from tagwright.review.events import person_of
 from tagwright.review.file import StorageError
 from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, Session, check_origin
 from tagwright.server.current_request import current
@@ -142,7 +143,7 @@ class Entrance:
         if session is None or not session.holder.may(self.role):
             return None
         session = session._replace(reviewer=user or session.reviewer)
-        if self.named and not session.reviewer:
+        if self.named and not person_of(session.reviewer):
             return None
         current().user = session.reviewer
         self.sessions.access.admit(session.holder)
@@ -186,4 +187,4 @@ class Entrance:
             return ""
         if self.sessions.access.has_named(name):
             return _("This name belongs to another token.")
-        return "" if name else _("A name is needed.")
+        return "" if person_of(name) else _("A name is needed.")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tagwright.core.cache import user_cache
 from tagwright.errors import ConfigError
-from tagwright.text.words import clean
+from tagwright.text.words import ANALYSIS, clean, fold
 from tagwright.types import Label, Mask
 
 FEWEST_FOR_PARTS = 3
@@ -29,7 +29,7 @@ FEWEST_FOR_PARTS = 3
 FEWEST_KEPT = 20_000
 "Labels from which on the index is cached on disk: one of fewer is built in a second."
 
-FORMAT = 4
+FORMAT = 5
 "Version of the index, increased with each change of how it is built: older files are built anew."
 
 
@@ -115,12 +115,12 @@ def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearc
 
 
 def folded(text: str) -> str:
-    """Return a text as it is compared: without case, accents and superfluous blanks.
+    """Return a text as it is compared: without case, accents and superfluous blanks; ı is i, œ is oe.
 
-    >>> folded("  Crème   BRÛLÉE ")
-    'creme brulee'
+    >>> folded("  Crème   BRÛLÉE "), folded("Işık") == folded("ışık"), folded("Cœur")
+    ('creme brulee', True, 'coeur')
     """
-    apart = unicodedata.normalize("NFKD", clean(text).casefold())
+    apart = unicodedata.normalize("NFKD", fold(clean(text), ANALYSIS).replace("ı", "i"))
     return " ".join("".join(sign for sign in apart if not unicodedata.combining(sign)).split())
 
 

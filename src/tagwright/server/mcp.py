@@ -6,10 +6,13 @@ They answer as the server's own interface does: by its functions, with its check
 import asyncio
 import json
 import logging
+import sys
 from collections.abc import Mapping
 from contextvars import ContextVar
+from io import TextIOWrapper
 from typing import Any
 
+import anyio
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -24,7 +27,7 @@ from tagwright.server.counters import Counters
 from tagwright.server.json_api import OPTIONS, JsonApi, document_and_options
 from tagwright.server.openapi import Schema, check, check_names, closed, object_, schema
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import read_json
+from tagwright.server.request_bodies import read_json, whole_json
 from tagwright.server.served_model import ServedModel, model_named
 
 _log = logging.getLogger(__name__)
@@ -149,6 +152,14 @@ async def serve_stdio(model: ServedModel) -> None:
     """Answer on standard input and output until the input ends."""
     server = tool_server(JsonApi({model.id: model}, Counters(), lambda: None))
     await model.start()
-    async with stdio_server() as (sent, answers):
+    requests = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
+    async with stdio_server(requests) as (sent, answers):
         await server.run(sent, answers, server.create_initialization_options())
     await model.stop()
+
+
+class _Lines(TextIOWrapper):
+    """Lines of JSON, in which halves of surrogate pairs are replaced as in all requests."""
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        return whole_json(super().readline(size))

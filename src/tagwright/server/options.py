@@ -71,7 +71,7 @@ class ServerOptions(Listening):
     )
     order: Annotated[
         Order,
-        typer.Option(help="Order of the documents to review; see tagwright reviews --sample."),
+        typer.Option(help="Order of the documents to review."),
     ] = "random"
     random_share: Annotated[
         float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")

@@ -144,14 +144,25 @@ def parse_json(body: bytes) -> Any:
     try:
         text = body.decode(encoding := json.detect_encoding(body))
         _check_json(body if encoding.startswith("utf-8") else text.encode("utf-8", "replace"))
-        content = json.loads(text, parse_constant=_refuse_constant)
-        if SURROGATE_ESCAPE.search(text):
-            content = json.loads(whole_characters(json.dumps(content, ensure_ascii=False)))
-        return content
+        return json.loads(whole_json(text), parse_constant=_refuse_constant)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:
         raise bad_request(str(error)) from None
+
+
+def whole_json(text: str) -> str:
+    r"""Return JSON with U+FFFD in place of escaped halves of surrogate pairs; what is no JSON stays as it is.
+
+    >>> whole_json('["\\ud800 bees", NaN]') == '["\ufffd bees", NaN]'
+    True
+    """
+    if not SURROGATE_ESCAPE.search(text):
+        return text
+    try:
+        return whole_characters(json.dumps(json.loads(text), ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return text
 
 
 def _check_json(body: bytes) -> None:
@@ -294,7 +305,18 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     shown, digest = shown_name(name), blake2b(content, digest_size=4).hexdigest()
     with scratch_folder() as folder:
         path = stored(folder, shown, content)
-        command = ["read", "--format", "jsonl", "--quiet", "--max-document-size", str(LARGEST), "--", str(path)]
+        command = [
+            "-m",
+            "tagwright",
+            "read",
+            "--format",
+            "jsonl",
+            "--quiet",
+            "--max-document-size",
+            str(LARGEST),
+            "--",
+            str(path),
+        ]
         printed, _ = run_on(path, shown, command, seconds, most)
     if len(printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
@@ -321,14 +343,13 @@ def stored(folder: Path, shown: str, content: bytes) -> Path:
 
 
 def run_on(path: Path, shown: str, command: Sequence[str], seconds: float, most: int) -> tuple[bytes, str]:
-    """Run a command of ours on the file of a client: what it prints, at most one byte more than `most`, and its notes.
+    """Run Python on the file of a client: what it prints, at most one byte more than `most`, and its messages.
 
     It has 4 GB of memory, and writes no file larger than twice `UNPACKED`. Raises InputError.
     """
     try:
-        arguments = ["-m", "tagwright", *command]
         printed, said, code = run(
-            arguments, folder=path.parent, seconds=seconds, memory=4 << 30, disk=2 * UNPACKED, most=most
+            command, folder=path.parent, seconds=seconds, memory=4 << 30, disk=2 * UNPACKED, most=most
         )
     except TimeoutError:
         text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")

@@ -148,6 +148,7 @@ def serve(
     labels: Vocabulary | None = None,
     monitor: Path | None = None,
     versions: Path | None = None,
+    reading: Mapping[str, Any] = {},
     *,
     tools: bool = False,
 ) -> None:
@@ -155,7 +156,8 @@ def serve(
 
     models: the suggestions of the first one are reviewed. refit: trains it on decisions; None: nothing does. labels:
     the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched.
-    versions: the folder of what is trained, see `versions_folder`. tools: see `application`. Raises ConfigError for a
+    versions: the folder of what is trained, see `versions_folder`. reading: how the documents to review are read, see
+    `open_sources`. tools: see `application`. Raises ConfigError for a
     port in use, InputError for documents that cannot be read.
     """
     follower = follower_of(models, options, labels)
@@ -164,7 +166,7 @@ def serve(
     watch = Watch(monitor, most=20) if monitor else None  # the newest versions; each takes about 5 MB
     for model in models:
         model.watch = watch
-    review = open_review(models[0], options)
+    review = open_review(models[0], options, reading)
     if review and refit:
         try:
             check_can_learn(models[0].tagger)
@@ -211,13 +213,16 @@ def follower_of(models: Sequence[ServedModel], options: ServerOptions, labels: V
     return None
 
 
-def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
-    """Return the review, with the documents of --documents; None without --reviews. Raises InputError."""
+def open_review(model: ServedModel, options: ServerOptions, reading: Mapping[str, Any] = {}) -> Review | None:
+    """Return the review, with the documents of --documents; None without --reviews. Raises InputError.
+
+    reading: as for `serve`.
+    """
     if options.reviews is None:
         return None
     file = ReviewFile(options.reviews)
     review = Review(model, file, options.random_share, options.order, options.blind_share)
-    sources = open_sources(*options.documents) if options.documents else ()
+    sources = open_sources(*options.documents, **reading) if options.documents else ()
     added = review.documents.add(document for _, documents in sources for _, document in documents)
     if added.changed:
         _log.warning(

@@ -21,9 +21,9 @@ from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.evidence import Span, first_places, strongest
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, joins_words, parse_all, resolve, stop_words
+from tagwright.text.language import check, folding, joins_words, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
-from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, raw_words, word_spans
+from tagwright.text.words import ANALYSIS, Analysis, known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, Doubles, EvidenceSpan, Floats, Label, Retriever, Run, TextField
 
 CELLS = 1 << 24
@@ -116,10 +116,8 @@ class Lexical(Retriever):
         stopped, terms = _stop_words(labels, options), defaultdict[str, int](count().__next__)
         spelling = _speller(stopped, options)
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
-        numbered = Numbered.of(texts, options.analysis)
-        counts = count_words(
-            numbered, lambda words: [[terms[term] for term in spelling(fold(word, options.analysis))] for word in words]
-        )
+        numbered, fold = Numbered.of(texts, options.analysis), folding(options.stem, options.analysis)
+        counts = count_words(numbered, lambda words: [[terms[term] for term in spelling(fold(word))] for word in words])
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":
             weights = bm25_idf(frequencies, len(labels))
@@ -180,7 +178,8 @@ class Lexical(Retriever):
         The weights sum to the score without n-grams. These are shown with a shared word, or where they are a part that
         both texts have, see `_parts`. Others are but a few letters: they count for the score and are no evidence.
         """
-        reading, how = self.read([document]), (self._text(document), self.options.analysis, self._is_known)
+        reading, text = self.read([document]), self._text(document)
+        how = text, self.options.analysis, self._is_known
         first, holders = first_places(raw_words(*how), word_spans(*how)), defaultdict[int, list[str]](list)
         order = {word: place for place, word in enumerate(first)}
         for word, terms in zip(first, self._terms(list(first)), strict=True):
@@ -193,22 +192,23 @@ class Lexical(Retriever):
             parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
             weights = defaultdict[Span, float](float)
             for word in sorted({word for term in parts for word in holders[term]}, key=order.__getitem__):
-                for span, found in self._shown(word, first[word], own):
+                for span, found in self._shown(word, text, first[word], own):
                     for term in parts.keys() & found:
                         weights[span] += parts.pop(term)
             evidence.append(strongest(((*span, weight) for span, weight in sorted(weights.items())), len(weights)))
         return evidence
 
-    def _shown(self, word: str, span: Span, own: Set[int]) -> Iterator[tuple[Span, Set[int]]]:
+    def _shown(self, word: str, text: str, span: Span, own: Set[int]) -> Iterator[tuple[Span, Set[int]]]:
         """Yield what of a word at a place is evidence for a label, and its terms. own: the terms of the label."""
         form, *grams = self._spelled(word)
         number = self._term_numbers.get
         if number(form, -1) in own:
             yield span, {number(term, -1) for term in (form, *grams)}
             return
-        folded, (start, end) = fold(word, self.options.analysis), span
+        folded, (start, end) = self._fold(word), span
+        is_aligned = text[start:end].isalnum() and all(len(self._fold(sign)) == 1 for sign in text[start:end])
         for part, terms in _parts(grams, lambda term: number(term, -1) in own):
-            if len(folded) == end - start:  # otherwise letters are written as two, or a line ends between them
+            if is_aligned:  # otherwise letters are written as two, or a line ends between them
                 span = start + folded.index(part), start + folded.index(part) + len(part)
             yield span, {number(term, -1) for term in terms}
 
@@ -259,6 +259,7 @@ class Lexical(Retriever):
     ) -> None:
         """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
         spelling, analysis = _speller(stopped, self.options), self.options.analysis
+        self._fold = fold = folding(self.options.stem, analysis)
         if self.options.ngrams:
             self.meaning = "words or parts of words shared with the label's text"
 
@@ -266,7 +267,7 @@ class Lexical(Retriever):
             return folded in stopped or spelling(folded)[0] in terms
 
         def spelled_as(word: str) -> tuple[str, ...]:
-            return spelling(known_form(fold(word, analysis), analysis, known))
+            return spelling(known_form(fold(word), analysis, known))
 
         def numbers(words: Sequence[str]) -> list[tuple[int, ...]]:
             spelled = list(map(spelled_as, words))
@@ -274,7 +275,7 @@ class Lexical(Retriever):
             place = dict(zip(different, (terms.get(word, -1) for word in different), strict=True))
             return [tuple([number for term in own if (number := place[term]) >= 0]) for own in spelled]
 
-        self._is_known, self._spelled = lambda word: known(fold(word, analysis)), spelled_as
+        self._is_known, self._spelled = lambda word: known(fold(word)), spelled_as
         self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
         self._weights, self._items, self._postings = weights, items, postings
 
@@ -341,7 +342,7 @@ def _stop_words(labels: Sequence[Label], options: LexicalOptions) -> frozenset[s
 
 def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
     """The terms of a word: its stem or lemma, and its n-grams if enabled; none for a stop word."""
-    form = word_form(options.stem, lemmas=options.lemmas)
+    form = word_form(options.stem, options.analysis, lemmas=options.lemmas)
     if not options.ngrams:
         return lambda word: () if word in stopped else (form(word),)
     return lambda word: () if word in stopped else (form(word), *_ngrams(word))

@@ -81,13 +81,13 @@ def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask
     for entry in entries:
         if entry.label in seen:
             continue
-        group, score = [entry], entry.score
-        for label in reversed(hierarchy.above(entry.label)):
-            if label in seen or label == itself or not allowed[label]:
+        group, score, above = [entry], entry.score, hierarchy.above(entry.label, seen)
+        for label in reversed(above):
+            if label == itself or not allowed[label]:
                 continue
             score = np.nextafter(score, np.float32(np.inf))
             group.append(_Entry(label, score, max(entry.confidence, sure.get(label, 0.0))))
-        seen.update(each.label for each in group)
+        seen.update(above, (entry.label,))
         yield from reversed(group)
 
 
@@ -101,12 +101,13 @@ def _chosen(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hiera
     for entry in entries:
         if len(chosen) == options.k:
             break
+        if entry.label in covered:
+            continue
         above = hierarchy.above(entry.label) if options.hierarchy == "narrowest" else ()
         replaced = [each for each in above if each in chosen]
         freed = Counter(top for each in replaced for top in hierarchy.tops(each))
-        tops = hierarchy.tops(entry.label)
-        full = options.per_branch and any(held[top] - freed[top] >= options.per_branch for top in tops)
-        if full or entry.label in covered:
+        tops = hierarchy.tops(entry.label) if options.per_branch else ()
+        if options.per_branch and any(held[top] - freed[top] >= options.per_branch for top in tops):
             continue
         for each in replaced:
             del chosen[each]

@@ -69,7 +69,7 @@ class Prepared:
                     logging.getLogger(name).log(level, "%s", message)
                 self._tagger, self._kept = made, made.languages
                 return made
-        heard = MemoryHandler(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
+        heard = _Heard(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
         logging.getLogger("tagwright").addHandler(heard)
         try:
             with ThreadPoolExecutor(1) as thread:
@@ -91,6 +91,16 @@ class Prepared:
             made.write_as_is(folder / "tagger")
             (folder / "said.json").write_text(json.dumps(self._said), encoding="utf-8")
             keep(user_cache(), KIND, self._key, folder)
+
+
+class _Heard(MemoryHandler):
+    """Keeps messages, and prints them as Python does where there is no other handler."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        python, others = logging.lastResort, [*logging.getLogger().handlers, *logging.getLogger("tagwright").handlers]
+        if python and record.levelno >= python.level and others == [self]:
+            python.handle(record)
 
 
 def _is_kept(config: Config) -> bool:

@@ -50,17 +50,26 @@ SHARE = 0.2
 TELLING = 5
 "Words of a paragraph that tell its language."
 
+NO_LANGUAGE = frozenset({"zxx", "mul", "und", "mis"})
+"Tags of names in no language, several, or an unknown one (BCP 47), such as scientific names."
+
+DOTLESS = frozenset({"tr", "az"})
+"Languages in which ı is another letter than i."
+
+_TURKISH = frozenset("ıİğĞşŞəƏ")
+"Letters that other languages lack, but for Romanian words in old spelling."
+
 _LANGUAGES = """
-af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
-cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng/porter english|eo epo esperanto|
-es spa spanish|et est estonian|eu eus/baq basque|fa fas/per/farsi persian|fi fin finnish|fr fra/fre french|
-ga gle irish|gl glg galician|he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye/arm armenian|
-id ind indonesian|is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|km khm khmer|ko kor korean|
-la lat latin|lo lao lao|lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|my mya/bur burmese|
-ne nep nepali|nl nld/dut dutch|no nor/nb/nob/nn/nno norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|
-ru rus russian|sk slk/slo slovak|sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|
-ta tam tamil|th tha thai|tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|
-zh zho/chi chinese
+af afr afrikaans|ar ara arabic|az aze azerbaijani|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|
+cs ces/cze czech|cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng/porter english|
+eo epo esperanto|es spa spanish|et est estonian|eu eus/baq basque|fa fas/per/farsi persian|fi fin finnish|
+fr fra/fre french|ga gle irish|gl glg galician|he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|
+hy hye/arm armenian|id ind indonesian|is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|
+km khm khmer|ko kor korean|la lat latin|lo lao lao|lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|
+ms msa/may malay|my mya/bur burmese|ne nep nepali|nl nld/dut dutch|no nor/nb/nob/nn/nno norwegian|pl pol polish|
+pt por portuguese|ro ron/rum romanian|ru rus russian|sk slk/slo slovak|sl slv slovenian|sq sqi/alb albanian|
+sr srp serbian|sv swe swedish|sw swa swahili|ta tam tamil|th tha thai|tl tgl tagalog|tr tur turkish|uk ukr ukrainian|
+ur urd urdu|vi vie vietnamese|yi yid yiddish|zh zho/chi chinese
 """
 
 
@@ -100,12 +109,13 @@ def code_of(tag: str) -> str:
 
 
 def parse_all(text: str) -> tuple[Language, ...]:
-    """Several languages joined by "+"; none for "none".
+    """Several languages joined by "+"; none for "none", and for the tags of `NO_LANGUAGE`.
 
-    >>> [str(language) for language in parse_all("de+english")], parse_all("none")
+    >>> [str(language) for language in parse_all("de+english+zxx")], parse_all("none")
     (['German', 'English'], ())
     """
-    return () if text == NONE else tuple(dict.fromkeys(map(parse, text.split("+"))))
+    parts = [part for part in text.split("+") if part.partition("-")[0].strip().casefold() not in NO_LANGUAGE]
+    return () if text == NONE else tuple(dict.fromkeys(map(parse, parts)))
 
 
 def spelled(languages: Iterable[Language]) -> str:
@@ -280,6 +290,25 @@ def stemmer(languages: Collection[Language]) -> Callable[[str], str]:
 
 
 @lru_cache
+def folding(languages: str, analysis: Analysis) -> Callable[[str], str]:
+    """`fold` in these languages, as `parse_all` reads them: in Turkish and Azerbaijani I is the capital of ı, İ of i.
+
+    Beside other languages only a word with a letter of theirs is read so, see `word_form`.
+
+    >>> folding("tr", 3)("ISPANAK"), folding("tr+en", 3)("IŞIK"), folding("tr+en", 3)("INDUSTRY")
+    ('ıspanak', 'ışık', 'industry')
+    """
+    codes = {language.code for language in parse_all(languages)}
+
+    def folded(word: str) -> str:
+        if codes <= DOTLESS or not _TURKISH.isdisjoint(word):
+            word = word.replace("I", "ı").replace("İ", "i")
+        return fold(word, analysis)
+
+    return folded if codes & DOTLESS and analysis > 2 else lambda word: fold(word, analysis)
+
+
+@lru_cache
 def _stemmer(names: Sequence[str]) -> Callable[[str], str]:
     """One for all stages that read these languages, so that a word is stemmed once for them."""
     import Stemmer
@@ -319,13 +348,14 @@ def stop_words(
     if len(lists) < 2:
         return frozenset().union(*lists)
     single = (raw_words(name, analysis) for name in names if " " not in name)
-    alone = {fold(words[0], analysis) for words in single if len(words) == 1}
+    folded = folding(spelled(languages), analysis)
+    alone = {folded(words[0]) for words in single if len(words) == 1}
     return frozenset.union(*lists) - (alone - frozenset.intersection(*lists))
 
 
 @lru_cache
 def _stop_words(code: str, analysis: Analysis) -> frozenset[str]:
-    return frozenset(fold(word, analysis) for word in _stop_lists().get(code, "").split())
+    return frozenset(map(folding(code, analysis), _stop_lists().get(code, "").split()))
 
 
 @lru_cache

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Annotated, TypeAlias
 
 from tagwright.core.checked import Range
 
-Analysis: TypeAlias = Annotated[int, Range(least=1, most=2)]
+Analysis: TypeAlias = Annotated[int, Range(least=1, most=3)]
 Known: TypeAlias = Callable[[str], bool]
 "Whether a word is one of the vocabulary."
 
-ANALYSIS: Analysis = 2
+ANALYSIS: Analysis = 3
 """How texts become words now. What was saved keeps the analysis that it was made with, for its names and for texts: 1
-is that of releases up to 0.9.0, for which marks, invisible characters and every line end are between words."""
+is that of releases up to 0.9.0, for which marks, invisible characters and every line end are between words; 2 that of
+0.10.0, for which dots divide abbreviations, apostrophes are of several kinds, and œ is not oe."""
 
 END = "\0"
 "What no word has: it stands behind the words of a text where those of several are in a row."
@@ -31,9 +33,18 @@ _S = r"(?![sS]\b(?<=\w['’].))"
 _SIGNS = r"(?:[+#]+(?!\w))?"
 _WORD = re.compile(rf"{_S}[^\W_{_CHARACTER}]+{_SIGNS}|[{_CHARACTER}]")
 _WORD_OR_END = re.compile(rf"{_WORD.pattern}|{END}")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
-
 _LETTERED = "\u0e00-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u104c-\u109f\u1780-\u17df\uaa60-\uaa7f"
+
+# "U.S.A.", "Ph.D." and "M.Sc." are one word each. Not "J.Li": what follows a dot without a space is often another word.
+_LETTER = rf"[^\W\d_{_CHARACTER}{_LETTERED}]"
+_AFTER_DOT = rf"(?:{_LETTER}|Sc|Phil|Ed|Eng|Litt|Th)(?!\w)"
+_ABBREVIATION = (
+    rf"(?<![\w.])(?:(?:{_LETTER}\.)+{_AFTER_DOT}|[A-Z]{_LETTER}\.(?:{_LETTER}\.)*{_LETTER}(?!\w)|EE\.UU(?!\w))"
+)
+_WORD_OR_ABBREVIATION = re.compile(rf"{_ABBREVIATION}|{_WORD.pattern}")
+_NEVER = r"(?!)"
+_DOTTED = re.compile(rf"\.(?<={_LETTER}\.)(?:{_AFTER_DOT}|UU)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
 
 # Soft hyphen, joiners, marks of direction and of variants: nothing that is read. Between Arabic letters U+200C is where
 # a Persian ending begins, so it ends a word there.
@@ -43,9 +54,9 @@ _INVISIBLE = (
 _HIDDEN = rf"(?:(?!(?<=[\u0600-\u06ff])\u200c)[{_INVISIBLE}])"
 _HYPHENS = "-\u2010\u00ad"
 _BREAK = re.compile(rf"(?<=[^\W\d_])[{_HYPHENS}]\r?\n[ \t]*(?=[^\W\d_])")
-_UNWRITTEN = re.compile(rf"[{_HYPHENS}\s{_INVISIBLE}]+")
+_UNWRITTEN = re.compile(rf"[{_HYPHENS}.\s{_INVISIBLE}]+")
 _UNUSUAL = re.compile(
-    f"[\u0300-\u036f\u0483-\u0489\u0590-\u1dff{_INVISIBLE}\u2070-\u209f\u2100-\u218f\u2460-\u24ff\u2e80-\U0010ffff]"
+    f"[\u00bc-\u00be\u013f\u0140\u0149\u02b0-\u036f\u0483-\u0489\u0590-\u1dff{_INVISIBLE}\u2070-\u209f\u20a8\u2100-\u218f\u2460-\u24ff\u2e80-\U0010ffff]"
 )
 
 
@@ -74,15 +85,26 @@ _CONTROL: dict[int, str] = {
 
 
 def fold(word: str, analysis: Analysis) -> str:
-    """Fold case and compatibility forms of one word, and what Arabic and Hebrew may leave out or write otherwise.
+    """Fold case and compatibility forms of one word, ligatures and digits of other scripts.
 
-    >>> fold("Straße", 2), fold("ﬁnite", 2), fold("نَحْل", 2) == fold("نحل", 2)
-    ('strasse', 'finite', True)
+    Without the accents that Greek capitals lack, and what Arabic and Hebrew may leave out or write otherwise.
+
+    >>> fold("Straße", 3), fold("ﬁnite", 3), fold("Œuvre", 3), fold("ΑΘΗΝΑ", 3) == fold("Αθήνα", 3)
+    ('strasse', 'finite', 'oeuvre', True)
+    >>> fold("نَحْل", 2) == fold("نحل", 2), fold("٢٠٢٦", 3)
+    (True, '2026')
     """
     if word.isascii():
         return word.lower()
     folded = unicodedata.normalize("NFKC", word).casefold()
-    return folded.translate(_same_letters()) if analysis > 1 and folded > "\u0590" else folded
+    if analysis < 3:
+        return folded.translate(_same_letters()) if analysis > 1 and folded > "\u0590" else folded
+    folded = folded.translate(_spellings())
+    if _ACCENTED.search(folded):
+        apart = unicodedata.normalize("NFD", folded)
+        folded = "".join(sign for sign in apart if not unicodedata.combining(sign))
+    # a dot that is left after composing is that of a small "i": of İ, and in Lithuanian below an accent
+    return unicodedata.normalize("NFKC", folded.replace("\u0307", "")) if "\u0307" in folded else folded
 
 
 def words(text: str, analysis: Analysis) -> list[str]:
@@ -106,9 +128,12 @@ def raw_words(text: str, analysis: Analysis, known: Known | None = None) -> list
     if analysis == 1 or not is_unusual(text):
         found: list[str] = _WORD.findall(text)
         return found
-    if not is_broken(text):
-        return list(map(_written, _word().findall(text)))
-    return [_written(text[start:end]) for start, end in _spans(text, known)]
+    plain = text.translate(_plain()) if analysis > 2 and not text.isascii() else text
+    if not is_broken(plain):
+        if plain.isascii():
+            return [word.replace(".", "") for word in (_WORD if analysis < 3 else _WORD_OR_ABBREVIATION).findall(plain)]
+        return list(map(_written, _word(analysis).findall(plain)))
+    return [_written(plain[start:end]) for start, end in _spans(plain, analysis, known)]
 
 
 def words_and_ends(texts: Sequence[str], analysis: Analysis, known: Known | None = None) -> Iterable[str]:
@@ -131,7 +156,14 @@ def word_spans(text: str, analysis: Analysis, known: Known | None = None) -> lis
     """
     if analysis == 1 or not is_unusual(text):
         return [match.span() for match in _WORD.finditer(text)]
-    return list(_spans(text, known))
+    table = _plain() if analysis > 2 else {}
+    plain = text.translate(table)
+    if plain == text:
+        return list(_spans(text, analysis, known))
+    places = array("l")  # of each character, where what it is written for stands in the text
+    for place, sign in enumerate(text):
+        places.extend([place] * len(table.get(ord(sign), sign)))
+    return [(places[start], places[end - 1] + 1) for start, end in _spans(plain, analysis, known)]
 
 
 def is_unusual(text: str) -> bool:
@@ -140,13 +172,15 @@ def is_unusual(text: str) -> bool:
     >>> is_unusual("Bees – und Blüten"), is_unusual("H₂O"), is_unusual("polli-\nnation")
     (False, True, True)
     """
+    if is_broken(text) or _DOTTED.search(text):
+        return True
     if text.isascii():
-        return is_broken(text)
+        return False
     try:
         text.encode("latin-1")  # much faster than to search
     except UnicodeEncodeError:
-        return is_broken(text) or _UNUSUAL.search(text) is not None
-    return is_broken(text) or any(sign in text for sign in "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba")
+        return _UNUSUAL.search(text) is not None
+    return any(sign in text for sign in "\u00ad\u00aa\u00b2\u00b3\u00b9\u00ba\u00bc\u00bd\u00be")
 
 
 def is_broken(text: str) -> bool:
@@ -206,8 +240,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if text[start:end].strip()]
 
 
-def _spans(text: str, known: Known | None) -> Iterator[tuple[int, int]]:
-    for match in _word().finditer(text):
+def _spans(text: str, analysis: Analysis, known: Known | None) -> Iterator[tuple[int, int]]:
+    for match in _word(analysis).finditer(text):
         start, end = match.span()
         for gap in _BREAK.finditer(text, start, end) if "\n" in match[0] else ():
             rest = _BREAK.search(text, gap.end(), end)
@@ -233,15 +267,15 @@ def _written(word: str) -> str:
 
 
 @lru_cache
-def _word() -> re.Pattern[str]:
-    """Words with marks and invisible characters inside, and with hyphens at line ends."""
+def _word(analysis: Analysis) -> re.Pattern[str]:
+    """Words with marks and invisible characters inside, and with hyphens at line ends; from 3 on abbreviations."""
     marks = "".join(letter for letter in map(chr, range(0x300, 0x10000)) if unicodedata.category(letter)[0] == "M")
     inside, letters = rf"(?:[{marks}]|{_HIDDEN})", rf"[^\W_{_CHARACTER}{_LETTERED}]+"
     one, below = rf"(?=[{_LETTERED}])[^\W\d_]", "\u1039\u17d2"  # behind these signs a letter is written below
     stacked = rf"(?:(?<=[{below}])[^\W\d_]{inside}*)*"
     return re.compile(
-        rf"{_S}{letters}(?:(?:{inside}+|{_BREAK.pattern}){letters})*[{marks}]*{_SIGNS}|[{_CHARACTER}][{marks}]*"
-        rf"|{one}{inside}*{stacked}"
+        rf"{_ABBREVIATION if analysis > 2 else _NEVER}|{_S}{letters}(?:(?:{inside}+|{_BREAK.pattern}){letters})*"
+        rf"[{marks}]*{_SIGNS}|[{_CHARACTER}][{marks}]*|{one}{inside}*{stacked}"
     )
 
 
@@ -251,6 +285,36 @@ def _same_letters() -> dict[int, int | None]:
     marks = [code for code in range(0x591, 0x6EE) if unicodedata.category(chr(code)) == "Mn"]
     same = {"ا": "آأإٱ", "ي": "ىی", "ك": "ک"}
     return {**dict.fromkeys([*marks, 0x640], None), **{ord(each): ord(one) for one in same for each in same[one]}}
+
+
+_ACCENTED = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
+"Greek letters: capitals are written without accents."
+
+_APOSTROPHES = "\u02b9\u02bb\u02bc\u02bd\u02be\u02bf\u02c8\u02ee\u055a\u05f3\u07f4\u07f5\ua78b\ua78c"
+_KEPT = "™℠"
+"What stands behind a word and is no part of it."
+
+
+@lru_cache
+def _plain() -> Mapping[int, str]:
+    """What is written for characters of which other words are made than of those that they are equal to (NFKC).
+
+    Letters that are apostrophes in some languages are taken for apostrophes in all.
+    """
+    quotes = dict.fromkeys(map(ord, _APOSTROPHES), "’")
+    with_form = (0xA0, 0x3400), (0xF900, 0x10000), (0x1D400, 0x1D800), (0x1EE00, 0x1F300)
+    signs = map(chr, chain(quotes, *(range(*bounds) for bounds in with_form)))
+    forms = {sign: unicodedata.normalize("NFKC", sign).translate(quotes) for sign in signs}
+    table = {ord(sign): form for sign, form in forms.items() if form != sign and form[:1] != " " and sign not in _KEPT}
+    return {**table, **dict.fromkeys(map(ord, "゠・"), " ")}
+
+
+@lru_cache
+def _spellings() -> Mapping[int, str | int | None]:
+    """Besides `_same_letters`: ligatures are two letters, and digits of all scripts are the same."""
+    digits = {code: str(unicodedata.decimal(chr(code))) for code in range(0x660, 0x1FBFA) if chr(code).isdecimal()}
+    ligatures = {"œ": "oe", "æ": "ae", "װ": "וו", "ױ": "וי", "ײ": "יי"}
+    return {**_same_letters(), **digits, **{ord(one): two for one, two in ligatures.items()}}
 
 
 _JOINED: dict[str, int] = {

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
@@ -136,7 +137,7 @@ def ahead(items: Iterable[T], size: int = 3) -> Iterator[Iterator[T]]:
     with ThreadPoolExecutor(1) as thread:
 
         def take() -> Future[list[T]]:
-            return thread.submit(lambda: list(islice(source, 1)))
+            return thread.submit(copy_context().run, lambda: list(islice(source, 1)))
 
         def taken() -> Iterator[T]:
             waiting = deque(take() for _ in range(size))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -193,9 +194,103 @@ def test_records_without_a_review_keep_the_subjects_of_an_earlier_copy(run: Comm
 
 def test_accepted_labels_that_the_vocabulary_lacks_are_told(run: Command, caplog: pytest.LogCaptureFixture) -> None:
     decide(("1", "accept", "bee"), ("1", "accept", "wasp"))
-    assert run(*REVIEWED, "--output", "out.mrc").code == 0
-    assert caplog.messages == ['1 of 2 accepted labels are left out: the vocabulary lacks them (first: "wasp")']
+    assert run(*REVIEWED, "--output", "out.mrc").code == 3
+    count, wasp = caplog.messages
+    assert count.startswith(
+        "1 accepted label of 1 document left out, which the vocabulary lacks; --replace-gone writes"
+    )
+    assert wasp == "1: wasp is gone, and nothing is said to replace it"
     assert written_by("out.mrc") == [["Bees 1"], [], []]
+
+
+EDITION = [
+    {"id": "bee", "names": ["Bees"], "replaces": ["apis"]},
+    {"id": "hymenoptera", "names": ["Hymenoptera"], "replaces": ["insect"]},
+    {"id": "beetle", "names": ["Beetles"], "replaces": ["insect"]},
+    {"id": "bank", "names": ["Banks"]},
+]
+"A new edition: apis became bee, insect became two concepts, rain has no successor."
+
+
+def test_what_a_new_edition_of_the_vocabulary_has_replaced_is_listed_and_offered(
+    run: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    write("edition.jsonl", EDITION)
+    decide(("1", "accept", "apis"), ("1", "accept", "insect"), ("1", "accept", "bank!"), ("3", "accept", "rain"))
+    insect = 'insect is gone, replaced by "Hymenoptera" (hymenoptera) or "Beetles" (beetle)'
+    of_1 = f'1: apis is gone, replaced by "Bees" (bee); {insect}'
+    of_3 = "3: rain is gone, and nothing is said to replace it"
+    listed = run("reviews", "reviews.sqlite", "--labels", "edition.jsonl")
+    assert (listed.code, [line.strip() for line in listed.out.splitlines()[-3:]]) == (
+        0, ["gone            3 accepted labels of 2 documents are gone from the vocabulary", of_1, of_3],
+    )  # fmt: skip
+    as_json = json.loads(run("reviews", "reviews.sqlite", "--labels", "edition.jsonl", "--json").out)
+    assert as_json["gone"] == {"1": {"apis": ["bee"], "insect": ["hymenoptera", "beetle"]}, "3": {"rain": []}}
+
+    call = ("enrich", "in.mrc", "--labels", "edition.jsonl", *REVIEWED[4:], "--output")
+    assert run(*call, "out.mrc").code == 3
+    assert caplog.messages[1:] == [of_1, of_3]
+    assert written_by("out.mrc") == [["Banks 2"], [], []]
+    caplog.clear()
+    assert run(*call, "out.mrc", "--replace-gone").code == 3  # what is unclear is still told
+    assert caplog.messages[1:] == [f"1: {insect}", of_3]
+    assert written_by("out.mrc") == [["Banks 2", "Bees 1"], [], []]
+
+    decide(("1", "accept", "beetle!"), ("3", "reject", "rain"), ("1", "accept", "bee"))  # settles all of it
+    caplog.clear()
+    assert run(*call, "out.mrc").code == 0
+    assert caplog.messages == []
+    assert written_by("out.mrc") == [["Banks 2", "Beetles 2", "Bees 1"], [], []]
+
+
+@pytest.mark.parametrize("form", ["csv", "annif", "label_studio", "argilla"])
+def test_an_export_with_names_has_no_label_that_is_gone_among_them(
+    run: Command, form: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write("edition.jsonl", EDITION)
+    decide(("1", "accept", "apis"), ("1", "accept", "insect"), ("1", "accept", "bank!"), ("2", "accept", "bank"))
+    call = ("reviews", "reviews.sqlite", "--export", "--labels", "edition.jsonl", "--format", form)
+    plain = run(*call)
+    assert (plain.code, len(caplog.messages)) == (3, 2)
+    replaced = run(*call, "--replace-gone")
+    assert replaced.code == 3
+    if form == "csv":
+        assert plain.out.splitlines() == [
+            "id,title,text,labels,label_names,gone,replaced_by,reviewed",
+            "1,Honey of the bees,,bank,Banks,apis|insect,bee|hymenoptera beetle,",
+            "2,Money in the bank,,bank,Banks,,,",
+        ]
+        assert replaced.out.splitlines()[1] == "1,Honey of the bees,,bank|bee,Banks|Bees,insect,hymenoptera beetle,"
+    else:
+        assert "apis" not in plain.out + replaced.out
+        bees = '"bee"' if form == "argilla" else "Bees"
+        assert (bees in plain.out, bees in replaced.out) == (False, True)
+
+
+def test_one_option_says_that_decisions_hold_where_the_text_has_changed(
+    run: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    decide(("1", "accept", "bee"), ("1", "reject", "rain"), ("2", "accept", "bank"), ("3", "accept", "rain"))
+    changed = [("1", "aHoney, of the bees"), ("2", "aMoney, in the bank"), ("3", "aRain")]
+    Path("in.mrc").write_bytes(utf8(*(marc_record([("001", id_), ("245", ("00", title))]) for id_, title in changed)))
+    assert run(*REVIEWED, "--output", "out.mrc").code == 3
+    count, *documents = caplog.messages
+    assert count.startswith("decisions on 2 documents are left out (3 labels): their texts are others than those")
+    assert count.endswith("if the decisions hold, say so by --changed-texts")
+    assert documents == ["1: 2 labels", "2: 1 label"]
+    assert written_by("out.mrc") == [[], [], ["Rain 1"]]
+    caplog.clear()
+    assert run(*REVIEWED, "--changed-texts", "--output", "out.mrc").code == 0
+    assert caplog.messages == []
+    assert written_by("out.mrc") == [["Bees 1"], ["Banks 1"], ["Rain 1"]]
+    with closing(ReviewFile(Path("reviews.sqlite"))) as file:  # the new text is shown to reviewers, undecided so far
+        ReviewedDocuments(file).add(Corpus.read("in.mrc"))
+    assert run(*REVIEWED, "--changed-texts", "--output", "out.mrc").code == 0
+    assert written_by("out.mrc")[0] == ["Bees 1"]
+    Path("in.mrc").write_bytes(utf8(marc_record([("001", "1"), ("245", ("00", "aHoney; of the bees"))])))
+    problem = "reviews.sqlite: has decisions on other texts of these documents alone (1); if they hold, say so by"
+    assert problem in run(*REVIEWED, "--output", "out.mrc").err
+    assert run("enrich", "in.mrc", *REVIEWED[2:4], "--changed-texts", "--output", "out.mrc").code == 2
 
 
 def test_reviews_that_cannot_be_used(run: Command) -> None:

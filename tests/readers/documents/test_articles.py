@@ -74,7 +74,7 @@ def test_an_article_is_read_whole(tmp_path: Path) -> None:
     assert document.abstract == "Background\nBees fly.\n\nResults\nSo they do."
     assert document.sections == (
         Section("", 1, ("Before all sections.",)),
-        Section("Methods", 1, ("We looked closely & long enough.", "A wing.", "Then we wrote.")),
+        Section("Methods", 1, ("We looked closely & long enough. Then we wrote.", "A wing.")),
         Section("Bees", 2, ("One hundred.",)),
         Section("Queens", 3, ("Two.",)),
         Section("", 2, ("No heading.",)),
@@ -223,7 +223,7 @@ def test_what_grobid_writes_is_read_whole(tmp_path: Path) -> None:
         "How bees fly",
         "Bees fly. So they do.",
         (
-            Section("Introduction", 1, ("Bees [1] fly.", "Without a heading.")),
+            Section("Introduction", 1, ("Bees fly.", "Without a heading.")),
             Section("Methods", 1),
             Section("Bees", 2, ("One hundred.",)),
             Section("Queens", 3, ("Two.",)),

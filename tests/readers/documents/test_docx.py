@@ -8,9 +8,11 @@ from pathlib import Path
 import docx
 import pytest
 from docx.enum.style import WD_STYLE_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
-from tests.readers.reading import read, refusal, written
+from tests.readers.reading import read, refusal, strict_open_xml, written
 
 from tagwright.types import Section
 
@@ -149,3 +151,45 @@ def test_styles_that_are_based_on_each_other_are_text(tmp_path: Path) -> None:
     [document] = read(written(tmp_path, as_bytes(file), "a.docx"))
     assert (document.abstract, document.sections[0].paragraphs) == ("in A\n\nin B\n\nin C", ())
     assert [section.heading for section in document.sections] == ["in E", "in D"]
+
+
+BOX = (
+    "<w:r><mc:AlternateContent><mc:Choice Requires='wps'><w:drawing><w:txbxContent><w:p><w:r><w:t>Honey bees</w:t>"
+    "</w:r></w:p></w:txbxContent></w:drawing></mc:Choice><mc:Fallback><w:pict><w:txbxContent><w:p><w:r>"
+    "<w:t>Honey bees</w:t></w:r></w:p></w:txbxContent></w:pict></mc:Fallback></mc:AlternateContent></w:r>"
+)
+
+
+def test_a_text_box_is_read_once_behind_the_paragraph_that_it_hangs_on(tmp_path: Path) -> None:
+    file = docx.Document()
+    namespaces = f'{nsdecls("w")} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    text = f"<w:r><w:t>The or</w:t></w:r>{BOX}<w:r><w:t>chard</w:t></w:r>"
+    file.element.body.insert(0, parse_xml(f"<w:p {namespaces}>{text}</w:p>"))
+    file.add_table(1, 1).cell(0, 0).paragraphs[0]._p.append(parse_xml(f"<w:ins {namespaces}>{BOX}</w:ins>"))
+    assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "The orchard\n\nHoney bees\n\nHoney bees"
+
+
+def test_a_table_in_a_table_is_read_once(tmp_path: Path) -> None:
+    file = docx.Document()
+    outer = file.add_table(2, 2)
+    outer.cell(0, 0).text, outer.cell(1, 1).text = "honey", "wax"
+    inner = outer.cell(0, 1).add_table(1, 2)
+    inner.cell(0, 0).text, inner.cell(0, 1).text = "bees", "fly"
+    assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "honey bees fly\n\nwax"
+
+
+def test_notes_are_read_behind_the_text(tmp_path: Path) -> None:
+    file = docx.Document()
+    file.add_paragraph("Bees fly.")
+    note = '<w:footnote w:id="1"><w:p><w:r><w:t>In spirals.</w:t></w:r></w:p></w:footnote>'
+    notes = f"<w:footnotes {nsdecls('w')}>{note}</w:footnotes>"
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    part = Part(PackURI("/word/footnotes.xml"), kind, notes.encode(), file.part.package)
+    file.part.relate_to(part, "http://schemas.openxmlformats.org/officeDocument/2006/relationships/footnotes")
+    assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "Bees fly.\n\nIn spirals."
+
+
+def test_strict_open_xml_is_read(tmp_path: Path) -> None:
+    content = as_bytes(bees())
+    strict = read(written(tmp_path, strict_open_xml(content), "a.docx"))
+    assert strict == read(written(tmp_path, content, "a.docx"))

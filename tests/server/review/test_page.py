@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pymarc
 import pytest
@@ -20,12 +21,14 @@ from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.server.conftest import reviewing, word_tagger
 
 from tagwright.combining.combiner import Contribution
+from tagwright.review.decisions import Decisions
 from tagwright.review.events import Decision
 from tagwright.review.export import DOWNLOADS, export_lines
 from tagwright.review.file import ReviewFile
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
 from tagwright.server.follower import Follower
+from tagwright.server.review.listing import listed
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
@@ -405,6 +408,42 @@ def test_on_a_full_disk_uploads_are_not_stored(client: TestClient, review: Revie
     assert str(review.file.path) not in answer.text
 
 
+@pytest.mark.parametrize("displace", ["remove", "replace"])
+def test_where_the_file_is_not_in_its_place_every_page_says_that_nothing_is_stored(
+    client: TestClient, review: Review, displace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    enter(client).get("/review/documents/1")
+    data, path = {"csrf": csrf(client), "action": "accept", "label": "o"}, review.file.path
+    copy = path.with_name("copy.sqlite")
+    review.file.copy_to(copy)
+    path.unlink() if displace == "remove" else copy.replace(path)
+    answers = [client.post("/review/documents/1", data=data, follow_redirects=False)]
+    answers += [client.get(f"/review{end}") for end in ("", "/overview", "/documents/1", "/export?format=csv")]
+    for answer in answers:
+        assert answer.status_code == 503
+        assert "<h1>Not stored</h1>" in answer.text
+        assert "was replaced or removed, so nothing is stored until the server is started again" in answer.text
+        assert str(path) not in answer.text
+    assert str(path) in caplog.text
+    if displace == "replace":
+        with closing(ReviewFile.open_existing(path)) as file:
+            assert not [each for each in Decisions(file).current() if each.label]
+
+
+@pytest.mark.parametrize("name", ["ANN", "An\u200bn", "\uff21\uff4e\uff4e", " ann\u00a0"])
+def test_a_name_that_looks_the_same_is_the_same_reviewer(client: TestClient, review: Review, name: str) -> None:
+    enter(client, "Ann")
+    decide(client, 1, action="accept", label="o")
+    decide(client, 1, action="done")
+    enter(client, name)
+    assert "You have finished this document" in client.get("/review/documents/1").text
+    decide(client, 1, action="reject", label="o")
+    assert review.decisions.verdicts()["d1", "o"] == {"Ann": "reject"}
+    assert review.decisions.differences() == []
+    (row,) = listed(review.documents.entries(), review.decisions, name)
+    assert row.reviewers == ("Ann",)
+
+
 def guarded(review: Review, token: str) -> TestClient:
     access = Access.of(token)
     return TestClient(application([review.model], access=access, pages=ReviewPages(review, access)))
@@ -713,3 +752,60 @@ def test_marc_records_come_back_with_the_accepted_subjects(client: TestClient, r
     assert "is of the format text, expected MARC records" in wrong.text
     assert "in.txt: is of the format" in wrong.text
     assert "/tmp" not in wrong.text
+
+
+@pytest.fixture
+def new_edition(review: Review) -> Review:
+    """Ann accepted Apis, Insects, Rain and Fish, and Ben rejected Fish: all are gone, and two have successors."""
+    labels = [Label("bee", ("Bees",), replaces=("apis",)), Label("wasp", ("Wasps",), replaces=("insect",)),
+              Label("beetle", ("Beetles",), replaces=("insect",)), Label("o", ("Orchards",))]  # fmt: skip
+    review.model.swap(review.model.tagger.with_labels(labels), datetime.now(UTC))
+    review.documents.add([Document("m1", "Honey bees")])
+    event: dict[str, Any] = {"document": "m1", "reviewer": "Ann", "action": "accept"}
+    review.decisions.add_all([Decision(label=label, **event) for label in ("apis", "insect", "rain", "o", "fish")])
+    review.decisions.add(Decision(document="m1", reviewer="Ben", action="reject", label="fish"))
+    return review
+
+
+def test_labels_that_a_new_edition_has_replaced_are_offered_on_their_document_and_listed_on_the_overview(
+    client: TestClient, new_edition: Review
+) -> None:
+    enter(client)
+    html = client.get("/review/documents/4").text
+    assert "Accepted, and gone from the vocabulary" in html
+    offered = re.findall(r'class="(?:yes|no)" name="action" value="\w+" data-said="[^"]*">([^<]*)<', html)
+    assert offered == [
+        "Reject apis", "Accept Bees", "Reject insect", "Accept Wasps", "Accept Beetles", "Reject rain"
+    ]  # fmt: skip
+    overview = unescape(re.sub(r"<(?!/?li)[^>]+>", "", client.get("/review/overview").text))
+    assert "Gone from the vocabulary" in overview
+    assert "Honey bees: apis replaced by Bees; insect replaced by Wasps, Beetles; rain" in overview
+    assert "fish" in client.get("/review/differences").text
+    assert decide(client, 4, action="accept", label="bee") == 303
+    assert decide(client, 4, action="accept", label="wasp") == 303
+    assert decide(client, 4, action="reject", label="rain") == 303
+    assert decide(client, 4, action="accept", label="unheard of") == 404
+    assert "Gone from the vocabulary" not in client.get("/review/overview").text
+    assert "gone from the vocabulary" not in client.get("/review/documents/4").text
+
+
+def test_records_are_written_without_a_gone_label_only_if_one_says_so(client: TestClient, new_edition: Review) -> None:
+    def sent(title: str, **more: str) -> Any:
+        records = utf8(marc_record([("001", "m1"), ("245", ("00", title))]))
+        form = {"csrf": csrf(client), "source": "zoo", **more}
+        return client.post("/review/enrich", data=form, files={"records": ("in.mrc", records)})
+
+    def subjects(answer: Any) -> list[str]:
+        (record,) = pymarc.MARCReader(answer.content)
+        return [field["a"] for field in record.get_fields("650")] if record else []
+
+    enter(client)
+    page = sent("aHoney bees").text
+    assert "Nothing was written yet." in page
+    assert "apis</code> replaced by bee" in page
+    assert subjects(sent("aHoney bees", anyway="yes")) == ["Orchards"]
+    assert "apis</code> replaced by bee" not in (page := sent("aHoney bees", replace_gone="yes").text).split("MARC")[1]
+    assert "Nothing was written yet." in page
+    assert subjects(sent("aHoney bees", replace_gone="yes", anyway="yes")) == ["Orchards", "Bees"]
+    assert "if they hold, say so by “The decisions hold where the text" in unescape(sent("aHoney, bees").text)
+    assert subjects(sent("aHoney, bees", changed_texts="yes", anyway="yes")) == ["Orchards"]

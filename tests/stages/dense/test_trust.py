@@ -73,6 +73,30 @@ def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> N
 @pytest.mark.parametrize(
     ("text", "named"),
     [
+        (
+            "We study the growth of the trees in the old town.",
+            "have words that it hardly knows, as of another language",
+        ),
+        ("Torsk", "are in another language"),
+        ("Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset.", "are Finnish"),
+    ],
+)
+def test_no_text_is_said_to_be_in_the_language_that_the_encoder_reads(
+    caplog: pytest.LogCaptureFixture, text: str, named: str
+) -> None:
+    module._warned.clear()
+    with caplog.at_level(logging.WARNING):
+        report("minilm", [text], np.array([0.2], np.float32), 0.0)  # a weight of 0 stays 0
+        report("minilm", [text], np.array([0.2], np.float32), 2.5)
+    assert caplog.messages == [
+        f"the encoder minilm reads English; these texts {named}: its weight is 0.5, not 2.5; "
+        "encoder=multilingual would read them"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
         ("Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset.", " (Finnish)"),
         ("Torsk", ""),
     ],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tagwright.app.arguments import Cut, Named, Quiet
+from tagwright.app.arguments import Cut, Named, Quiet, Reading, ReplaceGone
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 def enrich(
     records: Annotated[Path, typer.Argument(metavar="RECORDS", help="MARC 21: ISO 2709 or MARCXML.")],
+    reading: Reading,
     chosen: Named,
     cut: Cut,
-    output: Annotated[Path, Written(), typer.Option("--output", help="The copy to write.")],
+    output: Annotated[Path, Written(like="records"), typer.Option("--output", help="The copy to write.")],
     source: Annotated[
         str,
         typer.Option(
@@ -41,6 +42,13 @@ def enrich(
             "they are.",
         ),
     ] = None,
+    replace_gone: ReplaceGone = False,
+    changed_texts: Annotated[
+        bool,
+        typer.Option(
+            "--changed-texts", help="--reviews: decisions hold also where the text of a record has changed since."
+        ),
+    ] = False,
     undecided: Annotated[
         bool, typer.Option("--open", help="--reviews: suggestions without a verdict too, of --run or the tagger.")
     ] = False,
@@ -61,11 +69,15 @@ def enrich(
 
     if undecided and not reviews:
         raise ConfigError("--open says what becomes of the suggestions beside --reviews; without it, all are written")
+    if (replace_gone or changed_texts) and not reviews:
+        raise ConfigError(
+            "--replace-gone and --changed-texts say what becomes of decisions; name their file, --reviews"
+        )
     if reviews and run and not undecided:
         raise ConfigError("--reviews writes accepted subjects only; --open adds the others of --run")
     options = SuggestOptions(**vars(cut))
     check(records, output)
-    corpus, places = read_records(records)
+    corpus, places = read_records(records, **inputs.options_of(reading))
     tagger = None if run or (reviews and not undecided) else inputs.tagger(chosen, corpus)
     if tagger:
         tagger.check(options)
@@ -78,10 +90,11 @@ def enrich(
         found = _of_file(run, corpus, vocabulary, options)
     elif tagger:
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
-    suggestions = {} if found is None else {"suggestions": of_run(found, names)}
+    suggestions: dict[str, Any] = {} if found is None else {"suggestions": of_run(found, names)}
     enriched, added, replaced = enriched_copy(
-        records, output, names, source=source, agency=agency, reviews=reviews, read=(corpus, places), **suggestions
-    )
+        records, output, names, source=source, agency=agency, reviews=reviews, read=(corpus, places),
+        replace_gone=replace_gone, changed_texts=changed_texts, **suggestions,
+    )  # fmt: skip
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")
 

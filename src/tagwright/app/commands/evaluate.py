@@ -42,7 +42,9 @@ def evaluate(
     train: Train = [],  # noqa: B006
     measures: Measures = "",
     per_label: Annotated[
-        Path | None, Written(), typer.Option(help="Write a TSV with the scores of every label.")
+        Path | None,
+        Written(own="label\tname\ttrain\t"),
+        typer.Option(help="Write a TSV with the scores of every label."),
     ] = None,
     report: Report = None,
     as_json: Json = False,

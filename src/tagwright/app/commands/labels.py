@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Json, Quiet
+from tagwright.app.arguments import Chosen, Json, Quiet, Reading
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 
 def labels(
     chosen: Chosen,
+    _reading: Reading,
     output_format: Annotated[
         Literal["jsonl", "csv", "tsv", "skos"],
         typer.Option("--format", help="How to print; skos is Turtle, with what SKOS can say."),
@@ -31,7 +32,9 @@ def labels(
         str,
         typer.Option(metavar="NAME", help="Let this model at the server $TAGWRIGHT_LLM describe labels without text."),
     ] = "",
-    output: Annotated[Path | None, Written(), typer.Option(help="--describe: the file to write, JSON lines.")] = None,
+    output: Annotated[
+        Path | None, Written(own=r"\{"), typer.Option(help="--describe: the file to write, JSON lines.")
+    ] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -41,7 +44,8 @@ def labels(
     candidates of the first documents are encoded.
 
     --verify reads all of a tagger, of which loading checks 64 MB and the sizes of larger files. The exit code is 1 if
-    labels were added, are gone, or have another preferred name.
+    labels were added, are gone, or have another preferred name. Of a tagger, or of --labels alone, it names the labels
+    that no text can be found to name, such as those called by a stop word, each with the reason.
 
     --describe writes the vocabulary with descriptions that say by which model and instructions they were made, and
     when. Review them as you like. --set is then an option of the language model: those with llm. in
@@ -76,14 +80,24 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
     from tagwright.app import render
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.data.vocabulary_changes import VocabularyChanges
+    from tagwright.stages.by_language import ByLanguage
+    from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, unfound
     from tagwright.tagger import Tagger
+    from tagwright.text.language import AUTO
 
-    if chosen.model is None:
-        raise ConfigError("--verify checks a saved tagger: --model DIR")
-    vocabulary = Tagger.load(chosen.model, verify=True).vocabulary
     wanted = to_vocabulary(chosen.labels, chosen.language) if chosen.labels else None
-    changes = VocabularyChanges.of(vocabulary, wanted) if wanted else None
-    render.print_verified(chosen.model, len(vocabulary), changes, as_json=as_json)
+    if chosen.model is None:
+        if wanted is None:
+            raise ConfigError("--verify checks a saved tagger, --model DIR, or a vocabulary, --labels FILE")
+        stages = [ExactMatch(wanted, ExactMatchOptions(stem=chosen.language or AUTO))]
+        render.print_verified(None, wanted, None, unfound(wanted, stages), as_json=as_json)
+        return
+    tagger = Tagger.load(chosen.model, verify=True)
+    changes = VocabularyChanges.of(tagger.vocabulary, wanted) if wanted else None
+    made = tagger.stages.values()
+    parts = [[each.of(code) for code in each.known] if isinstance(each, ByLanguage) else [each] for each in made]
+    missed = unfound(tagger.vocabulary, [each for part in parts for each in part if isinstance(each, ExactMatch)])
+    render.print_verified(chosen.model, tagger.vocabulary, changes, missed, as_json=as_json)
     if changes:
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,17 +12,29 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from tagwright.app.arguments import Chosen, Conditions, Json, Quiet, Reading
+from tagwright.app.arguments import Chosen, Json, Quiet, Reading, ReplaceGone
 from tagwright.core.display import escaped, for_programs, print_json
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from tagwright.review.decisions import Statistics
+    from tagwright.data.vocabulary import Vocabulary
     from tagwright.review.file import ReviewFile
 
+Output: TypeAlias = Literal[
+    "jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla", "text"
+]
 
-By: TypeAlias = Literal["uncertainty", "random", "length"]
+_log = logging.getLogger(__name__)
+
+
+def _refuse_gone(by: str) -> str:
+    """Raise ConfigError for a choice of 0.10; what is random needs no option."""
+    if by not in ("", "random"):
+        raise ConfigError(
+            f"--by {by} is gone, as it was no better than random; without --by, documents are drawn at random"
+        )
+    return by
 
 
 def reviews(
@@ -30,8 +43,19 @@ def reviews(
     ],
     reading: Reading,
     chosen: Chosen,
-    conditions: Conditions,
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
+    added: Annotated[
+        bool,
+        typer.Option(
+            "--import",
+            help="Add the decisions of more files to the first one, which is made if missing: review files, exports of "
+            "--format decisions or verdicts, or labelled documents with --reviewer. Where reviewers differ, both "
+            "verdicts stay.",
+        ),
+    ] = False,
+    reviewer: Annotated[
+        str, typer.Option(metavar="NAME", help="--import: who decided on the labels of documents.")
+    ] = "",
     sample: Annotated[
         bool, typer.Option("--sample", help="Choose documents of DOCS without labels to label next; print their ids.")
     ] = False,
@@ -41,12 +65,12 @@ def reviews(
         typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
     ] = None,
     output: Annotated[
-        Literal["jsonl", "blind", "verdicts", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla", "text"]
-        | None,
+        Output | None,
         typer.Option(
             "--format",
             help="Of --export; jsonl: labelled documents, for train; tsv, annif: for Annif; all three without those "
-            "reviewed blind; blind: these, for evaluate; verdicts: JSON, one per line; uris: one line per label; csv: "
+            "reviewed blind; blind: these, for evaluate; verdicts: JSON, one per line; decisions: the same with all "
+            "that --import needs; uris: one line per label; csv: "
             "one row per document, with names beside the ids by --labels or --model, and other headers by --columns; "
             "xlsx: the same as an Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. "
             "Of --sample; text: ids; jsonl: with titles.",
@@ -54,28 +78,24 @@ def reviews(
         ),
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="--sample: the number of documents.")] = 50,
-    by: Annotated[
-        By,
-        typer.Option(
-            help="--sample: random; length: evenly over all lengths; uncertainty: documents with the least certain "
-            "suggestions, far from each other. Neither was better than random on three of four corpora."
-        ),
-    ] = "random",
+    _by: Annotated[str, typer.Option("--by", hidden=True, callback=_refuse_gone)] = "",
     seed: Annotated[int, typer.Option(min=0, help="--sample: seed of the random choice.")] = 0,
+    replace_gone: ReplaceGone = False,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Show progress of a review and agreement of its reviewers; export or copy its decisions; choose what to review."""
+    """Show progress of a review and agreement of its reviewers; export, copy or add decisions; choose documents."""
     from tagwright.app.render import check_workbook_output
-    from tagwright.review.decisions import Decisions
-    from tagwright.review.documents import ReviewedDocuments
     from tagwright.review.file import ReviewFile
 
     if sample:
-        _sample(files, reading, chosen, conditions, n, by, seed, output == "jsonl")
+        _sample(files, reading, n, seed, as_json=output == "jsonl")
+        return
+    if added:
+        _import([Path(each) for each in files], reviewer)
         return
     if len(files) > 1:
-        raise ConfigError(f"reviews are in one file, got {len(files)}; --sample chooses documents of several")
+        raise ConfigError(f"reviews are in one file, got {len(files)}; --import adds others to one")
     file = Path(files[0])
     if output == "text" or (output and not export):
         raise ConfigError(
@@ -90,54 +110,96 @@ def reviews(
         if backup:
             opened.copy_to(backup)
         elif export:
-            _export(opened, output or "jsonl", reading, chosen)
+            _export(opened, output or "jsonl", reading, chosen, replace_gone=replace_gone)
         else:
-            decisions = Decisions(opened)
-            _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
+            _show(opened, _names(chosen), as_json=as_json)
     finally:
         opened.close()
 
 
-def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen) -> None:
-    """Print an export. Raises ConfigError for names and headers of another format than a table."""
+def _import(files: Sequence[Path], reviewer: str) -> None:
+    """Add the decisions of all files but the first to it; the exit code is 3 where the first says otherwise."""
+    from tagwright.readers.limits import skip
+    from tagwright.review.file import ReviewFile
+    from tagwright.review.merging import merge
+
+    if len(files) == 1:
+        raise ConfigError(f"import what? name files behind {files[0]}: reviews {files[0]} --import OTHER.sqlite")
+    target = ReviewFile(files[0])
+    try:
+        for path in files[1:]:
+            merged = merge(target, path, reviewer)
+            for line in merged.lines(path):
+                print(escaped(line))
+            skip(InputError(line, path) for line in merged.kept)
+    finally:
+        target.close()
+
+
+def _names(chosen: Chosen) -> Vocabulary | None:
+    """The vocabulary that is given, if any is."""
     from tagwright.app import inputs
+
+    return inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
+
+
+def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen, *, replace_gone: bool) -> None:
+    """Print an export. Raises ConfigError for names and headers of another format than a table.
+
+    Labels that are gone from the vocabulary are told on stderr, with the exit code 3.
+    """
     from tagwright.readers.documents.columns import parse_columns
+    from tagwright.readers.limits import skip
     from tagwright.readers.workbooks import write_workbook
+    from tagwright.review.applied import LeftOut, gone_labels, without_replaced
+    from tagwright.review.decisions import Decisions
     from tagwright.review.export import export_lines, table
 
     named, tables = ("csv", "xlsx", "annif", "label_studio", "argilla"), ("csv", "xlsx")
+    names = _names(chosen)
+    if replace_gone and (names is None or wanted not in named):
+        raise ConfigError("--replace-gone needs the vocabulary, --labels or --model, and a format with names, as csv")
     if (wanted not in named and (chosen.labels or chosen.model)) or (wanted not in tables and reading.columns):
         raise ConfigError(
             "names (--labels, --model) are those of an export as csv, xlsx, annif, label_studio or argilla, headers "
             "(--columns) as csv or xlsx"
         )
-    names = inputs.vocabulary(chosen) if chosen.labels or chosen.model else None
     columns = parse_columns(reading.columns)
     if wanted == "xlsx":
-        write_workbook(table(opened, names, columns), sys.stdout.buffer, "documents")
-        return
-    for line in export_lines(opened, wanted, names, columns):
-        print(for_programs(line))
+        write_workbook(table(opened, names, columns, replace_gone=replace_gone), sys.stdout.buffer, "documents")
+    else:
+        for line in export_lines(opened, wanted, names, columns, replace_gone=replace_gone):
+            print(for_programs(line))
+    if names:
+        gone = gone_labels(Decisions(opened), names)
+        lines = LeftOut(without_replaced(gone) if replace_gone else gone, {}).lines(names)
+        for line in lines:
+            _log.warning("%s", line)
+        skip(InputError(line) for line in lines)
 
 
-def _sample(
-    docs: Sequence[str], reading: Reading, chosen: Chosen, rules: Conditions, n: int, by: By, seed: int, as_json: bool
-) -> None:
+def _sample(docs: Sequence[str], reading: Reading, n: int, seed: int, *, as_json: bool) -> None:
     """Print the documents without labels to label next."""
     from tagwright.app import inputs
     from tagwright.review import sampling
 
     unlabelled = [document for document in inputs.read(docs, reading) if not document.labels]
-    tagger = inputs.tagger(chosen) if by == "uncertainty" else None
-    for place in sampling.sample(unlabelled, n, by, tagger=tagger, seed=seed, **vars(rules)):
+    for place in sampling.sample(unlabelled, n, seed=seed):
         document = unlabelled[place]
         as_line = json.dumps({"id": document.id, "title": document.title}, ensure_ascii=False)
         print(for_programs(as_line if as_json else document.id))
 
 
-def _show(statistics: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
+def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> None:
+    """Print statistics and, with a vocabulary, the accepted labels that are gone from it."""
+    from tagwright.review.applied import describe_gone, gone_labels
+    from tagwright.review.decisions import Decisions
+    from tagwright.review.documents import ReviewedDocuments
     from tagwright.review.recall import describe_recall, describe_right
 
+    decisions, documents = Decisions(opened), len(ReviewedDocuments(opened))
+    statistics, differences = decisions.statistics(), len(decisions.differences())
+    gone = gone_labels(decisions, names) if names else {}
     if as_json:
         pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in statistics.kappa.items()]
         recall = statistics.recall._asdict() if statistics.recall else None
@@ -146,6 +208,7 @@ def _show(statistics: Statistics, documents: int, differences: int, *, as_json: 
             **asdict(statistics),
             "right": statistics.right._asdict(),
             "recall": recall,
+            **({"gone": gone} if names else {}),
         }
         print_json({**content, "kappa": pairs, "differences": differences})
         return
@@ -159,6 +222,11 @@ def _show(statistics: Statistics, documents: int, differences: int, *, as_json: 
     print(f"agreement       Krippendorff's alpha of all reviewers {_number(statistics.alpha)}")
     for (a, b), kappa in statistics.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
+    if names:
+        count = sum(map(len, gone.values()))
+        print(f"gone            {count:,} accepted labels of {len(gone):,} documents are gone from the vocabulary")
+        for line in describe_gone(gone, names):
+            print(escaped(f"                {line}"))
 
 
 def _number(value: float | None) -> str:

@@ -4,7 +4,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, MonitorLog, Quiet, Settings
+from tagwright.app.arguments import (
+    Arranged,
+    Chosen,
+    Conditions,
+    LabelFile,
+    Language,
+    MonitorLog,
+    Quiet,
+    Reading,
+    Settings,
+)
 from tagwright.core.progress import note
 from tagwright.errors import ConfigError
 from tagwright.server.options import ServerOptions
@@ -17,6 +27,7 @@ if TYPE_CHECKING:
 
 def serve(
     *,
+    reading: Reading,
     conditions: Conditions,
     arranged: Arranged,
     model: Annotated[
@@ -33,6 +44,7 @@ def serve(
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
+    from tagwright.app import inputs
     from tagwright.server import serving
     from tagwright.server.logs import logged
     from tagwright.server.review.refit import refit_combiner
@@ -46,7 +58,7 @@ def serve(
         for folder in dict.fromkeys((options.save_to, versions)):
             if folder is not None:
                 serving.use_trained(models[0], folder)
-        serving.serve(models, options, refit_combiner, vocabulary, monitor, versions)
+        serving.serve(models, options, refit_combiner, vocabulary, monitor, versions, inputs.options_of(reading))
 
 
 def models_to_serve(

@@ -10,7 +10,7 @@ import numpy as np
 
 from tagwright import __version__
 from tagwright.core.display import many
-from tagwright.core.outputs import write_output
+from tagwright.core.outputs import REPORT, write_output
 from tagwright.evaluation.calibration import Calibration, threshold_rows
 from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.metrics import by_frequency
@@ -136,7 +136,7 @@ def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *section
 
 def write_page(page: str, path: Path | str) -> None:
     """Write a page in one step. Raises TagwrightError when it cannot be written."""
-    with write_output(path) as temporary:
+    with write_output(path, REPORT) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

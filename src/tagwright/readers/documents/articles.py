@@ -5,12 +5,13 @@ from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.errors import InputError
+from tagwright.readers.documents.markup import of_jats, of_tei
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections, work_id, years
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document, Section
 
-_PLAIN = Prose()
+_PLAIN, _PROSE, _TEI = Prose(), Prose(of_jats, is_paper=True), Prose(of_tei, is_paper=True)
 
 
 def read_jats(path: Path) -> Iterator[Located]:
@@ -117,36 +118,11 @@ def _parted(element: Element) -> tuple[list[Element], list[Element]]:
     return [child for child in element if child.tag != "sec"], sections
 
 
-def _is_skipped(element: Element) -> bool:
-    """Whether it is not text, or a superscript reference number, which would stick to the word before."""
-    if element.tag == "xref":
-        return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
-    if element.tag == "sup":
-        return element.find("xref") is not None
-    return element.tag in [
-        "alt-text",
-        "graphic",
-        "label",
-        "long-desc",
-        "object-id",
-        "permissions",
-        "ref-list",
-        "table",
-        "tex-math",
-    ]
-
-
-_PROSE = Prose(
-    "app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split(),  # noqa: SIM905
-    _is_skipped,
-)
-
-
 def _name(contributor: Element) -> str:
     places = map(contributor.find, ("name", ".//string-name", ".//name"))
     name = next((place for place in places if place is not None), None)
     if name is None:
-        return Prose(("contrib-group",)).line(contributor.find(".//collab"))
+        return _PROSE.line(contributor.find(".//collab"))
     parts = " ".join(_PLAIN.line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
     return " ".join(parts) or _PLAIN.line(name)
 
@@ -171,12 +147,6 @@ def _reference(reference: Element) -> str:
 def _find(element: Element, path: str) -> Element:
     child = element.find(path)
     return Element("nothing") if child is None else child
-
-
-_TEI = Prose(
-    ("ab", "div", "figDesc", "figure", "head", "item", "lb", "list", "note", "p"),
-    lambda element: element.tag in ("formula", "graphic", "label", "listBibl", "table"),
-)
 
 
 def read_tei(path: Path) -> Iterator[Located]:

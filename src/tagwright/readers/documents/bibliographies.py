@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.latex import converter, known_macros, parse
+from tagwright.readers.documents.html import without_markup
+from tagwright.readers.documents.latex import converter, known_macros, parse, to_paragraphs
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
 from tagwright.readers.limits import converting, largest_document, leave_out, readable, too_large
@@ -124,7 +125,7 @@ def read_bibtex(path: Path) -> Iterator[Located]:
     def value(text: str) -> str:
         text = _written_out(text, strings)
         is_plain = re.fullmatch(r"[\w\s.,:;()/]*", text)
-        return text if is_plain else str(macros.nodelist_to_text(parse(text, known)))
+        return text if is_plain else "\n\n".join(to_paragraphs(str(macros.nodelist_to_text(parse(text, known)))))
 
     def documents() -> Iterator[Located | InputError]:
         for block in blocks:
@@ -218,4 +219,4 @@ def _document(values: Mapping[str, Sequence[str]], known: Mapping[str, tuple[str
     lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
     id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
     one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
-    return Document(id_, title, abstract, metadata=present(**lines, **one))
+    return without_markup(Document(id_, title, abstract, metadata=present(**lines, **one)))

@@ -12,6 +12,7 @@ from tagwright.core.display import many
 from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import readable
@@ -142,6 +143,7 @@ def to_documents(
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
         else:
+            record = record._replace(document=without_markup(record.document))
             if not record.document.text:
                 remarks.add(number, "has no title and no text")
             sources.update(subject.source for subject in record.subjects if subject.label)

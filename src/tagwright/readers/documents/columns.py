@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from tagwright.core.checked import nearest, shown
 from tagwright.core.display import few, many
 from tagwright.errors import ConfigError, option
-from tagwright.readers.documents.html import plain_text
+from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
 from tagwright.readers.headers import DOCUMENT, KEYWORDS, MORE_LABELS, among, of_web_of_science, recognised
 from tagwright.readers.lines import Place
 
@@ -42,7 +42,10 @@ _EXACT: Mapping[str, frozenset[str]] = {
 _KNOWN = frozenset({"metadata", "subjects", *(name for names in _EXACT.values() for name in names)})
 _FOREIGN = frozenset({"paper", "paper_id", "corpusid", "uid", "paragraphs", "suggestions", "names"})
 "Fields that mark other shapes (`records`), whose other fields have their own meanings."
-_MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
+_MARKUP = re.compile(
+    r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6]|su[bp]|u|small)\s*>|<br\s*/?>", re.IGNORECASE
+)
+_WRAPPED = re.compile(r"\s*<(?:p|div|ul|ol|dl|table|h[1-6])\b[^<>]*>.*</\w+>\s*", re.IGNORECASE | re.DOTALL)
 _log = logging.getLogger(__name__)
 
 
@@ -100,7 +103,7 @@ def to_fields(
     if plan.said:
         _log.warning("%s: %s", path, plan.said)
     every = chain(sample, rows)
-    yield from plan.apply(every) if table or plan.fields or plan.markup else every
+    yield from plan.apply(every)
     for lines, problem in (
         (plan.continued, "left out, with the id of the row above and no text"),
         (plan.blank if table else [], "without title and text"),
@@ -154,11 +157,14 @@ def listed(text: str) -> list[str] | None:
 class _Plan:
     """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed.
 
-    continued, blank: the lines of rows that are left out, and of those that have no text although others have.
+    formatted: fields of which some texts may hold elements that format. continued, blank: the lines of rows that are
+    left out, and of those that have no text although others have.
     """
 
     fields: Mapping[str, str]
     markup: frozenset[str]
+    formatted: frozenset[str]
+    table: bool
     guessed_id: bool
     texts: frozenset[str]
     said: str = ""
@@ -170,9 +176,11 @@ class _Plan:
         before: Any = None
         for line, row in rows:
             record = {self._name(column): value for column, value in row.items()}
-            for name in self.markup:
-                if isinstance(value := record.get(name), str):
-                    record[name] = plain_text(value)
+            for name in self.formatted & record.keys():
+                if isinstance(value := record[name], str):
+                    record[name] = plain_text(value) if self._is_html(name, value) else without_tags(value, FORMATTING)
+                elif name == "labels" and isinstance(value, list):
+                    record[name] = [without_tags(each, FORMATTING) if isinstance(each, str) else each for each in value]
             if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
                 record["labels"] = split_labels(str(value))
             is_blank = not any((value := record.get(name)) and value == value for name in self.texts)
@@ -182,6 +190,10 @@ class _Plan:
                 (self.continued if goes_on else self.blank).append(line)
             if not goes_on:
                 yield line, self._with_own_id(record, line) if self.guessed_id else record
+
+    def _is_html(self, name: str, text: str) -> bool:
+        """Whether the texts of a field are HTML, or this text of a table is within an element."""
+        return name in self.markup or (self.table and _WRAPPED.fullmatch(text) is not None)
 
     def _name(self, column: str) -> str:
         taken = column in self.fields.values() and column not in self.fields
@@ -220,6 +232,10 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     return _Plan(
         fields=fields,
         markup=markup,
+        table=table,
+        formatted=markup.union(
+            names - {"id"} if table else {"title", "text", "abstract", "labels", *guesses.values()} - {"id"}
+        ),
         guessed_id="id" in guesses.values(),
         texts=frozenset({"title", *_TEXTS}) & {*fields.values(), *there},
         said=_said(guesses, markup, fields, there),

@@ -8,17 +8,19 @@ from typing import Any
 
 from tagwright.core.extras import require
 from tagwright.errors import InputError
+from tagwright.readers.documents.markup import MARKS, of_word, to_text
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, authors, keywords, one_line, present, to_document
 from tagwright.readers.limits import PICTURES, check_unpacked, converting, read_whole
 from tagwright.readers.lines import open_bytes
+from tagwright.readers.workbooks import transitional
 from tagwright.types import Document
 
 _TITLE = -1
 "The depth of a style for the title."
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_PARAGRAPH, _TABLE, _ROW, _TEXT, _VALUE, _GALLERY = (
-    _WORD + name for name in ("p", "tbl", "tr", "t", "val", "docPartGallery")
+_PARAGRAPH, _TABLE, _ROW, _VALUE, _GALLERY, _BOX = (
+    _WORD + name for name in ("p", "tbl", "tr", "val", "docPartGallery", "txbxContent")
 )
 
 
@@ -35,7 +37,7 @@ def read_docx(path: Path) -> Iterator[Located]:
         content = BytesIO(read_whole(file, path, PICTURES))
     with converting("is no Word file (.docx), or a damaged one", "docx", path):
         _check_parts(content, path)
-        document = _document(docx.Document(content))
+        document = _document(docx.Document(transitional(content)))
     yield 0, document
 
 
@@ -63,11 +65,16 @@ def _document(file: Any) -> Document:
 
 
 def _blocks(file: Any) -> Iterator[Block]:
+    """Headings and paragraphs, those of a text box behind the one that it hangs on; notes last."""
+    from docx.oxml import parse_xml
+
     depths = _depths(file.styles.element)
-    for part in _parts(file.element.body):
+    notes = (each for each in file.part.rels.values() if each.reltype.endswith(("/footnotes", "/endnotes")))
+    bodies = [file.element.body, *(note for each in notes for note in parse_xml(each.target_part.blob))]
+    for part in (part for body in bodies for part in _parts(body)):
         if part.tag == _TABLE:
-            yield from ((0, text) for row in part.iter(_ROW) if (text := _text(row)))
-        elif text := _text(part):
+            yield from ((0, text) for row in _outermost(part, _ROW) if (text := to_text(_text(row))))
+        elif text := to_text(_text(part)):
             style, level = (part.find(f"{_WORD}pPr/{_WORD}{name}") for name in ("pStyle", "outlineLvl"))
             depth = depths.get(style.get(_VALUE), 0) if style is not None else 0
             outline = int(level.get(_VALUE, "9")) if level is not None else 9
@@ -75,14 +82,16 @@ def _blocks(file: Any) -> Iterator[Block]:
 
 
 def _parts(body: Any) -> Iterator[Any]:
-    """Paragraphs and tables; those inside content controls too, but no table of contents."""
+    """Paragraphs and tables; those inside content controls and text boxes too, but no table of contents."""
     for part in body:
         if part.tag in {_PARAGRAPH, _TABLE}:
             yield part
-        elif part.tag == f"{_WORD}sdt" and not any(
-            "ontents" in gallery.get(_VALUE, "") for gallery in part.iter(_GALLERY)
+            for box in _outermost(part, _BOX):
+                yield from _parts(box)
+        elif of_word(part) != "dropped" and not any(
+            "ontents" in gallery.get(_VALUE, "") for gallery in part.iterfind(f"{_WORD}sdtPr//{_GALLERY}")
         ):
-            yield from _parts(part.find(f"{_WORD}sdtContent"))
+            yield from _parts(part)
 
 
 def _depths(styles: Any) -> dict[str, int]:
@@ -107,8 +116,25 @@ def _depths(styles: Any) -> dict[str, int]:
     return depths
 
 
+def _outermost(element: Any, tag: str) -> Iterator[Any]:
+    """The elements of this name that are in no other of it, nor in what is dropped."""
+    for child in element if next(element.iter(tag), None) is not None else ():
+        if child.tag == tag:
+            yield child
+        elif of_word(child) != "dropped":
+            yield from _outermost(child, tag)
+
+
 def _text(element: Any) -> str:
-    """The text of a paragraph, or of the paragraphs in a row, without tracked deletions."""
-    gaps = (_WORD + name for name in ("tab", "br", "cr", "tc", "p"))  # an element comes before what it holds
-    nodes = element.iter(_TEXT, *gaps)
-    return one_line("".join((node.text or "") if node.tag == _TEXT else " " for node in nodes))
+    """The text of a paragraph, or of the paragraphs in a row, with marks; without text boxes."""
+    if element.tag.endswith("}t"):
+        return element.text or ""
+    if element.tag.endswith("}noBreakHyphen"):
+        return "-"
+    return "".join(_marked(child) for child in element if child.tag != _BOX)
+
+
+def _marked(element: Any) -> str:
+    effect = of_word(element)
+    begin, end = MARKS.get(effect, ("", ""))
+    return "" if effect == "dropped" else f"{begin}{_text(element)}{end}"

@@ -7,10 +7,13 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, source_code, to_documents
 from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.markup import HTML
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line, present, years
-from tagwright.readers.documents.xml import read_elements
+from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document
+
+_VALUE = Prose()
 
 
 def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -33,7 +36,8 @@ def _to_record(element: Element) -> Record | None:
     texts: dict[str, list[str]] = {}
     subjects = list[Subject]()
     for each in element.iter():
-        text = one_line("".join(each.itertext()) or each.get("resource", "")) if not len(each) else ""
+        is_text = all(part is each or part.tag in HTML for part in each.iter())
+        text = (_VALUE.line(each) or one_line(each.get("resource", ""))) if is_text else ""
         if text:
             texts.setdefault(each.tag, []).append(text)
         if text and each.tag == "subject":

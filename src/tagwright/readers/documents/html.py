@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from html import unescape
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
 
 from tagwright.core.progress import hint
 from tagwright.errors import InputError
+from tagwright.readers.documents.markup import HTML, LINE, MARKS, Effect, to_text
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, keywords, one_line, present, to_document, work_id
+from tagwright.readers.documents.sections import ABSTRACTS, Block, keywords, one_line, present, to_document, work_id
 from tagwright.readers.limits import converting, read_whole
 from tagwright.readers.lines import decoded, is_utf8, open_bytes
-from tagwright.types import Document
+from tagwright.text.words import clean
+from tagwright.types import Document, Label
 
-_INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark math mi mn mo ms msub msup "  # noqa: SIM905
-    "mrow mtext q rp rt ruby s samp small span strike strong sub sup time td th tt u var wbr".split()
-)
-"Inline elements; any other begins and ends a paragraph."
 _HEADINGS = {f"h{depth}": depth for depth in range(1, 7)}
 _REGIONS = {
     **dict.fromkeys("button datalist dialog noscript object select svg template textarea title".split(), 0),  # noqa: SIM905
@@ -34,6 +32,24 @@ _REGIONS = {
 }
 "How likely the content of an element is main text, from 0 to 4; 2 elsewhere."
 _TEXT = 2
+
+_UNENDED = frozenset({"rb", "rt", "rp", "p", "li"})
+"Elements whose end may be left out before another."
+_SHOWN = frozenset({"html", "body", "main", "article"})
+"Elements that programs show, if they are hidden at first: the page would have no text."
+_VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
+
+FORMATTING = frozenset("b bold br em i italic sc scp small strong sub sup u".split())  # noqa: SIM905
+"Elements that are markup in any text where they begin and end."
+TAG = re.compile(
+    r"<(?P<end>/?)(?:(?P<prefix>jats|mml|m|o|st1|w|xhtml):)?(?P<name>[a-z][a-z0-9-]*)"
+    r"(?P<rest>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)|\s+hidden)*\s*/?)>",
+    re.IGNORECASE,
+)
+_ABSTRACT = re.compile(
+    rf"\A\s*<(?P<name>(?:jats:)?(?:title|p|b|strong|h\d))>\s*(?:{'|'.join(ABSTRACTS)})[ .:]*</(?P=name)>", re.IGNORECASE
+)
+"The heading that publishers put into an abstract."
 
 
 def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
@@ -107,12 +123,72 @@ def _say_once() -> None:
 
 
 def plain_text(html: str) -> str:
-    r"""The running text of a piece of HTML, one line for each paragraph, heading or item.
+    r"""The running text of a piece of HTML, one line for each paragraph, heading or item. Unknown elements are text.
 
-    >>> plain_text("<p>Warm &amp; <b>yellow</b></p><ul><li>Wool<li>Size M</ul>")
-    'Warm & yellow\nWool\nSize M'
+    >>> plain_text("<p>Warm &amp; <b>yellow</b></p><ul><li>Wool<li>Size <unknown></ul>")
+    'Warm & yellow\nWool\nSize <unknown>'
     """
-    return "\n".join(_page(html).texts())
+    parts, start = list[str](), 0
+    for tag in filter(element_name, TAG.finditer(html)):
+        name = {"title": "h6"}.get(element_name(tag), element_name(tag))
+        parts += [html[start : tag.start()].replace("<", "&lt;"), f"<{tag['end']}{name}{tag['rest']}>"]
+        start = tag.end()
+    return "\n".join(_page("".join([*parts, html[start:].replace("<", "&lt;")])).texts())
+
+
+def without_tags(text: str, names: Collection[str] = HTML) -> str:
+    """The text without HTML, if one of these elements begins and ends in it, or a line of it is broken.
+
+    >>> without_tags("CO<sub>2</sub>, a < b"), without_tags("a <b and c> d"), without_tags("Use <b> or <br> in HTML")
+    ('CO2, a < b', 'a <b and c> d', 'Use <b> or <br> in HTML')
+    """
+    if "<" not in text or ">" not in text:
+        return text
+    found = [(tag, element_name(tag)) for tag in TAG.finditer(text)]
+    begun, ended = ({name for tag, name in found if bool(tag["end"]) == ends} for ends in (False, True))
+    sure = {name for tag, name in found if tag["prefix"]} | set(names)
+    broken = "br" in sure and re.search(r"(?i)\S<br\b|<br\s*/?>\S", text)
+    return plain_text(_ABSTRACT.sub("", text)) if broken or begun & ended & sure else text
+
+
+def without_markup(document: Document) -> Document:
+    """The document without HTML in any of its texts; for records of formats that should hold none, but often do."""
+    return replace(
+        document,
+        title=one_line(without_tags(document.title)),
+        abstract=without_tags(document.abstract),
+        sections=tuple(
+            replace(each, paragraphs=tuple(map(without_tags, each.paragraphs))) for each in document.sections
+        ),
+        labels=tuple(map(without_tags, document.labels)),
+        metadata={name: tuple(map(without_tags, values)) for name, values in document.metadata.items()},
+    )
+
+
+def label_without_tags(label: Label) -> Label:
+    """The label without HTML in its names and descriptions, nor in an id that is a name."""
+    tagged = (*label.languages, *label.descriptions, ("", label.description))
+    if not any("<" in text for text in label.names) and not any("<" in text for _, text in tagged):
+        return label
+
+    def plain(texts: Iterable[str], names: Collection[str] = FORMATTING) -> tuple[str, ...]:
+        return tuple(one_line(text) if (text := without_tags(each, names)) != each else each for each in texts)
+
+    return replace(
+        label,
+        id=plain([label.id])[0] if label.id in label.names else label.id,
+        names=tuple(dict.fromkeys(plain(label.names))),
+        description=without_tags(label.description),
+        broader=plain(label.broader),
+        languages=tuple((code, plain([name])[0]) for code, name in label.languages),
+        descriptions=tuple((code, without_tags(text)) for code, text in label.descriptions),
+    )
+
+
+def element_name(tag: re.Match[str]) -> str:
+    """The name of an element of HTML, or of what is used beside it; "" for any other."""
+    name = tag["name"].lower()
+    return name if name in HTML or tag["prefix"] else ""
 
 
 def _size(blocks: Iterable[Block]) -> int:
@@ -126,6 +202,9 @@ class _Page(HTMLParser):
         super().__init__()
         self._blocks: list[tuple[int, Block]] = []
         self._inside: list[str] = []
+        self._marked: list[tuple[str, str]] = []
+        self._dropped: list[str] = []
+        self._linked = False
         self._text: list[str] = []
         self._heading = 0
         self._title: list[str] = []
@@ -135,9 +214,19 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin a paragraph, a heading or a region; note metadata."""
         self.most_attributes = max(self.most_attributes, len(attrs))
-        if tag in {"br", "td", "th"}:
-            self._text.append("\r" if tag == "br" else " ")
-        elif tag not in _INLINE:
+        values = {name: value or "" for name, value in attrs}
+        effect = self._effect(tag, values)
+        if self._dropped and tag in _UNENDED and self._dropped[0] in _UNENDED:
+            self._dropped.clear()
+        if self._dropped or (effect == "dropped" and tag not in _VOID):
+            nests = len(self._dropped) < 200 and (effect in ("block", "dropped") or tag in self._dropped)
+            self._dropped += [tag] if nests else []
+            return
+        begin, end = MARKS.get(effect, ("", ""))
+        self._text.append(begin)
+        if end.strip() and len(self._marked) < 50:
+            self._marked.append((tag, end))
+        if effect == "block":
             self.end()
             self._heading = _HEADINGS.get(tag, self._heading)
         if tag == "body":
@@ -145,13 +234,26 @@ class _Page(HTMLParser):
         if tag in _REGIONS and len(self._inside) < 50:  # deeper regions are not distinguished
             self._inside.append(tag)
         elif tag == "meta":
-            values = {name: value or "" for name, value in attrs}
             name = (values.get("name") or values.get("property") or "").lower()
-            self._meta.setdefault(name, []).append(one_line(values.get("content", "")))
+            self._meta.setdefault(name, []).append(one_line(without_tags(values.get("content", ""))))
 
     def handle_endtag(self, tag: str) -> None:
         """End a paragraph, a heading or a region."""
-        if tag not in _INLINE:
+        is_block = self._effect(tag, {}) == "block"
+        if tag in self._dropped:
+            del self._dropped[len(self._dropped) - 1 - self._dropped[::-1].index(tag) :]
+            return
+        if self._dropped and not (is_block or tag == "ruby"):
+            return
+        self._dropped.clear()  # what began outside ends
+        while any(tag == name for name, _ in self._marked):
+            name, end = self._marked.pop()
+            self._text.append(end)
+            if name == tag:
+                break
+        if HTML.get(tag) == "gap":
+            self._text.append(" ")
+        elif is_block:
             self.end()
         if tag in _HEADINGS:
             self._heading = 0
@@ -160,7 +262,23 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Note text."""
-        (self._title if self._inside == ["title"] else self._text).append(data)
+        if not self._dropped:
+            (self._title if self._inside == ["title"] else self._text).append(clean(data))
+
+    def _effect(self, tag: str, attributes: Mapping[str, str]) -> Effect:
+        """The effect of an element. A link within the page that is raised refers to a note."""
+        hides = attributes.get("hidden", "until-found") != "until-found"
+        if (hides or re.search(r"display\s*:\s*none", attributes.get("style", ""))) and tag not in _SHOWN:
+            return "dropped"
+        if tag in {"a", "sup"}:
+            said = " ".join(attributes.get(name, "") for name in ("class", "role", "epub:type", "id"))
+            is_note = re.search(r"noteref|footnote|reference|\bcit(?:e|ation)\b|cite_ref|fnref", said)
+            within = tag == "a" and attributes.get("href", "").startswith("#")
+            raised = any(name == "sup" for name, _ in self._marked)
+            if is_note or (within and raised) or (tag == "sup" and self._linked):
+                return "cited"
+            self._linked = within if tag == "a" else self._linked
+        return HTML.get(tag, "block" if "-" in tag else "inline")
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:  # noqa: ARG002
         """Skip `<![...]>`, where the parser would fail when it does not know the keyword."""
@@ -204,12 +322,13 @@ class _Page(HTMLParser):
 
     def end(self) -> None:
         """End the paragraph or heading, as two line breaks do as well."""
-        texts = re.split(r"\r\s*\r", "".join(self._text))
+        texts = re.split(rf"{LINE}\s*{LINE}", "".join(self._text))
         self._text.clear()
+        self._marked.clear()
         region = min((_REGIONS[tag] for tag in self._inside), default=2)
         if region > 2:
             region = max(_REGIONS[tag] for tag in self._inside)
-        for text in filter(None, map(one_line, texts)):
+        for text in filter(None, map(to_text, texts)):
             self._blocks.append((region, (self._heading, text)))
             self._heading = 0
 
@@ -226,6 +345,6 @@ def _page(html: str) -> _Page:
     end = text.rfind(">") + 1
     page.feed(text[:end])
     page.close()
-    page.handle_data(text[end:])  # no tag is complete there, and the parser would be slow to notice
+    page.handle_data(unescape(text[end:]))  # no tag is complete there, and the parser would be slow to notice
     page.end()
     return page

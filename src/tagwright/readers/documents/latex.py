@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.core.extras import require
+from tagwright.readers.documents.markup import LINE, MARKS, formula, to_text
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, keywords, one_line, present, to_document, to_sections
+from tagwright.readers.documents.sections import Block, keywords, present, to_document, to_sections
 from tagwright.readers.limits import converting
 from tagwright.readers.lines import open_text
 from tagwright.types import Document
@@ -24,10 +25,19 @@ _OUTSIDE = frozenset(
 )
 "Macros whose arguments are not running text."
 _UNREAD = (
-    "maketitle", "tableofcontents", "thanks", "label", "cite", "citep", "citet", "citeauthor", "parencite", "textcite",
-    "autocite", "ref", "eqref", "cref", "Cref", "autoref", "pageref", "includegraphics", "bibliography",
-    "bibliographystyle", "printbibliography", "date", "vspace", "hspace", "setlength", "pagestyle", "thispagestyle",
+    "maketitle", "tableofcontents", "thanks", "label", "ref", "eqref", "cref", "Cref", "autoref", "pageref",
+    "includegraphics", "bibliography", "bibliographystyle", "printbibliography", "date", "vspace", "setlength",
+    "pagestyle", "thispagestyle", "footnotemark", "index", "nocite", "/", "-", "st", "sout", "hypersetup",
 )  # fmt: skip
+_CITES = (
+    "cite", "citep", "citet", "Citep", "Citet", "citealp", "citealt", "citeauthor", "citeyear", "citeyearpar",
+    "citenum", "parencite", "Parencite", "textcite", "Textcite", "autocite", "Autocite", "supercite", "footcite",
+)  # fmt: skip
+_SPACES = ("hspace", "newline", "linebreak", "hfill", "space", "thinspace", "enspace", "nobreakspace")
+"Macros between words."
+_FORMULAS = ("ensuremath", "ce", "ch")
+_NOTE = re.compile("\x0e([^\x0e\x0f]*)\x0f")
+"A footnote in a text."
 _ABBREVIATION = re.compile(r"\\(?:re)?newcommand\*?\s*\{?\\([A-Za-z]+)\}?\s*\{([^{}\\]*)\}")
 _PLAIN = re.compile(r"(?:[^\\{}$%&~`'!?-]|`(?!`)|'(?!')|-(?!-)|[!?](?!`))+")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([\w* ._-]+)\}")
@@ -87,12 +97,12 @@ class _Paper:
 
     def document(self) -> Document:
         """Return the document."""
-        title = one_line("".join(self._said.get("title", ())[:1]))
+        title = to_text(_NOTE.sub("", "".join(self._said.get("title", ())[:1])))
         metadata = present(
-            author=[one_line(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],
+            author=[to_text(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],
             keyword=keywords(self._said.get("keywords", ())),
         )
-        abstract = [paragraph for text in self._said.get("abstract", ()) for paragraph in _paragraphs(text)]
+        abstract = [paragraph for text in self._said.get("abstract", ()) for paragraph in to_paragraphs(text)]
         if not abstract:
             return to_document(title, self._blocks, metadata)
         return Document("", title, "\n\n".join(abstract), tuple(to_sections(self._blocks)), metadata)
@@ -101,7 +111,7 @@ class _Paper:
         macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
         if macro in _HEADINGS:
             self._flush()
-            if heading := one_line(self._argument(node)):
+            if heading := to_text(_NOTE.sub("", self._argument(node))):
                 self._blocks.append((_HEADINGS[macro], heading))
         elif macro in _OUTSIDE or environment in {"abstract", "keywords"}:
             self._note(node)
@@ -118,7 +128,7 @@ class _Paper:
             self._said.setdefault(macro or environment, []).append(text)
 
     def _flush(self) -> None:
-        self._blocks += ((0, paragraph) for paragraph in _paragraphs(self._text(self._run)))
+        self._blocks += ((0, paragraph) for paragraph in to_paragraphs(self._text(self._run)))
         self._run.clear()
 
     def _argument(self, node: Any) -> str:
@@ -157,8 +167,11 @@ def known_macros() -> Any:
     known = get_default_latex_context_db()
     macros = [std_macro(name, "*[{") for name in ("title", "author")]
     macros += [std_macro(name, "{") for name in ("thanks", "keywords", "abstract", "Cref", "cref", "autoref", "date")]
-    macros += [std_macro(name, "[[{") for name in ("parencite", "textcite", "autocite", "citeauthor")]
-    macros += [std_macro("href", "[{{")]
+    macros += [std_macro(name, "*[[{") for name in _CITES]
+    macros += [std_macro(name, "{") for name in ("index", "nocite", "sout", "st", "hypersetup", *_FORMULAS)]
+    macros += [std_macro("textsuperscript", "{")]
+    macros += [std_macro(name, "[{{") for name in ("href", "SI", "qty")]
+    macros += [std_macro("hspace", "*{"), std_macro("footnotemark", "[")]
     known.add_context_category("tagwright", macros=macros, prepend=True)
     return known
 
@@ -178,21 +191,40 @@ def converter(**options: Any) -> Any:
                 runs[-1].append(node)
             return "".join(map(super().nodelist_to_text, runs))
 
+        def math_node_to_text(self, node: Any) -> str:
+            return formula(str(super().math_node_to_text(node)))
+
+        def environment_node_to_text(self, node: Any) -> str:
+            return f" {super().environment_node_to_text(node)} "
+
+        def comment_node_to_text(self, node: Any) -> str:
+            """Nothing, with the end of its line, which is no space, unless comments are text."""
+            return str(super().comment_node_to_text(node)) if self.keep_comments else ""
+
         def macro_node_to_text(self, node: Any) -> str:
             try:
-                return str(super().macro_node_to_text(node))
+                text = str(super().macro_node_to_text(node))
+                return formula(text) if node.macroname in _FORMULAS else text
             except (IndexError, AttributeError, KeyError, TypeError, ValueError):
                 return self.nodelist_to_text((node.nodeargd and node.nodeargd.argnlist) or [])
 
     known = get_default_latex_context_db()
     macros = [MacroTextSpec(name, simplify_repl="", discard=True) for name in _UNREAD]
-    macros += [MacroTextSpec(name, simplify_repl="\n") for name in ("and", "item")]
-    macros += [MacroTextSpec("href", simplify_repl="%(3)s")]
+    macros += [MacroTextSpec(name, simplify_repl="".join(MARKS["cited"]), discard=True) for name in _CITES]
+    macros += [MacroTextSpec(name, simplify_repl=" ", discard=True) for name in _SPACES]
+    macros += [MacroTextSpec("and", simplify_repl="\n"), MacroTextSpec("item", simplify_repl="\n%(1)s ")]
+    macros += [MacroTextSpec(name, simplify_repl="%(1)s") for name in ("ce", "ch")]
+    macros += [MacroTextSpec("textsuperscript", simplify_repl="%(1)s".join(MARKS["raised"]))]
+    macros += [MacroTextSpec("verb", simplify_repl=lambda node: node.nodeargs[0].latex_verbatim())]
+    macros += [MacroTextSpec("href", simplify_repl="%(3)s"), MacroTextSpec("par", simplify_repl="\n\n")]
+    macros += [MacroTextSpec(name, simplify_repl="%(2)s %(3)s") for name in ("SI", "qty")]
+    macros += [MacroTextSpec("footnote", simplify_repl="\x0e%(2)s\x0f")]
     known.add_context_category("tagwright", macros=macros, prepend=True)
     return Converter(known, **{"math_mode": "text", "keep_comments": False} | options)
 
 
-def _paragraphs(text: str) -> list[str]:
-    """The paragraphs of a text; where a citation was removed, no space stays before the full stop."""
-    lines = (re.sub(r" (?=[.,;)])", "", one_line(part)) for part in re.split(r"\n[ \t]*\n", text))
-    return list(filter(None, lines))
+def to_paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, and its footnotes; where a reference was removed, no space stays before a full stop."""
+    text = re.sub(r'(?<=\w)"-(?=\w)', "", text).replace("-\n", f"-{LINE}")  # "- is where a German word may break
+    parts = [part for each in re.split(r"\n[ \t]*\n", text) for part in (_NOTE.sub("", each), *_NOTE.findall(each))]
+    return list(filter(None, (re.sub(r" (?=[.,;)])", "", to_text(part)) for part in parts)))

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from tagwright.core.extras import require
 from tagwright.errors import InputError
+from tagwright.readers.documents.markup import join_lines
 from tagwright.readers.documents.plain_text import LONGEST_TITLE
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import authors, keywords, one_line, present
 from tagwright.readers.limits import PICTURES, converting, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
-from tagwright.text.words import is_hyphenated
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
     if not paragraphs:
         raise InputError("holds no text, perhaps only scanned pages; add a text layer with an OCR program", path)
     _check_words(lines, path)
-    texts = [_joined([line.text for line in paragraph]) for paragraph in paragraphs]
+    texts = [join_lines([line.text for line in paragraph]) for paragraph in paragraphs]
     is_file_name = re.fullmatch(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", said["Title"], re.IGNORECASE)
     title = "" if is_file_name else said["Title"]
     largest = max((each[0].size for each in paragraphs if each[0].page == 0), default=0.0)
@@ -87,11 +87,17 @@ def _lines(pdf: Any, path: Path) -> Iterator[Line]:
 
 
 def _of_page(page: Any, number: int) -> Iterator[Line]:
-    """The lines of a page in the order in which they were written, column by column."""
+    """The lines of a page in the order in which they were written, column by column; raised numbers are apart."""
+
+    def gap(found: re.Match[str]) -> str:
+        place = start + found.start()
+        (_, low, _, high), (_, bottom, _, top) = (page.get_charbox(each, loose=True) for each in (place - 1, place))
+        return " " if top - bottom < 0.85 * (high - low) and bottom > low + 0.1 * (high - low) else ""
+
     text, start, last = page.get_text_range(), 0, page.count_chars() - 1
     line_end = r"\r?\n|(?P<hyphen>\ufffe)"  # PDFium writes U+FFFE for a hyphen at the end of a line
     for end in (*re.finditer(line_end, text), None):
-        line = text[start : end.start() if end else None]
+        line = re.sub(r"(?<=[^\W\d_]{3})(?=\d)", gap, text[start : end.start() if end else None])
         if words := one_line(line):
             first = min(start + len(line) - len(line.lstrip()), last)
             hyphen = "-" if end and end["hyphen"] else ""
@@ -143,22 +149,6 @@ def _gap(line: Line, following: Line) -> float:
 
 def _below(line: Line, following: Line) -> bool:
     return line.page == following.page and line.height >= following.height
-
-
-def _joined(texts: Sequence[str]) -> str:
-    """Join lines; a word hyphenated at the end of a line becomes whole again, unless a capital or "and" follows.
-
-    >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees. Vor-", "und Nachteile"])
-    'Honey is no honey of the Bee- Gees. Vor- und Nachteile'
-    """
-    parts = list[str]()
-    for text in texts:
-        if parts and is_hyphenated(parts[-1], text):
-            parts[-1] = parts[-1][:-1]
-        else:
-            parts.append(" ")
-        parts.append(text)
-    return "".join(parts).strip()
 
 
 def _check_words(lines: Sequence[Line], path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
+from tagwright.readers.documents.markdown import seen
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, to_document
 from tagwright.readers.lines import open_lines, open_text
@@ -61,7 +62,7 @@ def parse_markdown(text: str) -> Document:
     """
     matter = r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
     front = re.match(matter, text, re.DOTALL)
-    blocks = list(_blocks(text[front.end() if front else 0 :].split("\n")))
+    blocks = list(_blocks(seen(text[front.end() if front else 0 :]).split("\n")))
     title = _front_title(front[1] if front else "")
     if not title or blocks[:1] == [(1, title)]:
         title = _take_title(blocks)

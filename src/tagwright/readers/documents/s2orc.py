@@ -8,11 +8,13 @@ annotated  {"corpusid", "content": {"text", "annotations": {"paragraph": [{"star
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, TypeAlias
 
 from tagwright.core.checked import shown
+from tagwright.readers.documents.markup import without_citations
 from tagwright.readers.documents.sections import Block, numbered_depth, to_sections, work_id
 
 _Object: TypeAlias = Mapping[str, Any]
@@ -70,7 +72,7 @@ def _listed(record: _Object) -> dict[str, Any]:
     entries = [value for value in _object(parse, "bib_entries").values() if isinstance(value, Mapping)]
     abstract = record.get("abstract") or metadata.get("abstract") or parse.get("abstract")
     if isinstance(abstract, list):
-        abstract = "\n\n".join(part["text"] for part in _objects(abstract, "abstract", "text"))
+        abstract = "\n\n".join(_uncited(part) for part in _objects(abstract, "abstract", "text"))
     return {
         "title": head.get("title"),
         "abstract": abstract,
@@ -99,7 +101,14 @@ def _from_parts(parts: list[_Object]) -> Iterator[Block]:
             shared = min(_shared(names, before[0]), len(names) - 1)
             yield from ((depth + place, name) for place, name in enumerate(names) if place >= shared)
         before = names, numbers
-        yield 0, part["text"].strip()
+        yield 0, _uncited(part)
+
+
+def _uncited(part: _Object) -> str:
+    """The text of a paragraph without the numbers of references, where it says which characters are such."""
+    spans = part.get("cite_spans")
+    places = ((each.get("start"), each.get("end")) for each in spans or () if isinstance(each, Mapping))
+    return without_citations(part["text"], [(a, b) for a, b in places if type(a) is int and type(b) is int]).strip()
 
 
 def _shared(path: list[str], other: list[str]) -> int:
@@ -136,6 +145,7 @@ class _Notes:
         if not isinstance(text, str):
             raise ValueError(f"content.text is {shown(text)}, expected a text")
         self.text, self._annotations = text, annotations
+        self._cited = [span[:2] for span in self.spans("bibref")]
 
     def spans(self, kind: str) -> list[_Span]:
         """The spans of the parts of this kind, in order."""
@@ -154,7 +164,8 @@ class _Notes:
     def of(self, span: _Span) -> str:
         """The text of a part."""
         start, end, _ = span
-        return self.text[start:end].strip()
+        cited = self._cited[bisect_left(self._cited, (start, 0)) : bisect_left(self._cited, (end, 0))]
+        return without_citations(self.text[start:end], [(a - start, b - start) for a, b in cited]).strip()
 
     def names(self) -> list[str]:
         """First and last names inside each author, joined."""

@@ -11,6 +11,9 @@ from tagwright.types import Document, Section
 Block: TypeAlias = tuple[int, str]
 "A heading with its depth (1 is the top; depths may be skipped), or a paragraph with depth 0."
 
+ABSTRACTS = ("abstract", "summary", "zusammenfassung", "résumé", "resumen")
+"Headings of an abstract."
+
 
 def to_document(title: str, blocks: Sequence[Block], metadata: Mapping[str, tuple[str, ...]] | None = None) -> Document:
     """A document without id. The text before the first heading is the abstract.
@@ -24,8 +27,7 @@ def to_document(title: str, blocks: Sequence[Block], metadata: Mapping[str, tupl
     start = next((place for place, (depth, _) in enumerate(blocks) if depth), len(blocks))
     lead = [text for _, text in blocks[:start]]
     sections = tuple(to_sections(blocks[start:]))
-    abstracts = ("abstract", "summary", "zusammenfassung", "résumé", "resumen")
-    if sections and sections[0].heading.strip(" .:").casefold() in abstracts:
+    if sections and sections[0].heading.strip(" .:").casefold() in ABSTRACTS:
         end = next((place for place, section in enumerate(sections) if place and section.level == 1), len(sections))
         inside = [text for section in sections[:end] for text in (section.heading, *section.paragraphs) if text]
         before = (Section("", 1, tuple(lead)),) if lead else ()

@@ -5,7 +5,6 @@ Document types are ignored and no entity is expanded: a file that declares entit
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from html.entities import html5
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder  # builds trees; expat below does the parsing
@@ -13,9 +12,9 @@ from xml.parsers import expat
 
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
+from tagwright.readers.documents.markup import MARKS, Effect, chosen, of_jats, to_text
 from tagwright.readers.limits import largest_document, leave_out, too_large
 from tagwright.readers.lines import open_bytes
-from tagwright.text.words import clean
 
 DEEPEST = 200
 "Maximum depth of nesting; texts have a few dozen levels."
@@ -38,23 +37,34 @@ def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
 
 
 class Prose(NamedTuple):
-    """How the text of elements is read. blocks: the elements that begin and end a paragraph. skip: what is no text.
+    """How the text of elements is read. effect: of an element on the words around it. is_paper: see `to_text`.
 
     >>> from xml.etree.ElementTree import fromstring
-    >>> Prose({"p"}).paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two.</p></sec>"))
-    ['One bee.', 'Two.']
+    >>> Prose().paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two<fn>Or three.</fn> bees.</p></sec>"))
+    ['One bee.', 'Two bees.', 'Or three.']
     """
 
-    blocks: Collection[str] = ()
-    skip: Callable[[Element], bool] = lambda _: False
+    effect: Callable[[Element], Effect] = of_jats
+    is_paper: bool = False
 
     def paragraphs(self, element: Element | None) -> list[str]:
-        """Return the clean text of an element in paragraphs; none of an element that is skipped."""
-        if element is None or self.skip(element):
+        """Return the clean text of an element in paragraphs; none of an element that is dropped."""
+        if element is None or self.effect(element) == "dropped":
             return []
-        runs = groupby(self._pieces(element), key=lambda piece: piece is None)
-        texts = (" ".join("".join(filter(None, run)).split()) for ends, run in runs if not ends)
-        return [clean(text) for text in texts if text]
+        found, run, later = list[str](), list[str](), list[str]()
+        for piece in (*self._pieces(element), None):
+            if isinstance(piece, str):
+                run.append(piece)
+                continue
+            text = to_text("".join(run), is_paper=self.is_paper)
+            if piece is None:
+                found += [*filter(None, [text]), *later]
+                run, later = [], []
+            elif text:
+                later += piece
+            else:
+                found += piece
+        return found
 
     def line(self, element: Element | None) -> str:
         """Return the text of an element as one line."""
@@ -64,16 +74,21 @@ class Prose(NamedTuple):
         """Return the text of each element as one line."""
         return list(map(self.line, elements))
 
-    def _pieces(self, element: Element) -> Iterator[str | None]:
-        """Yield texts, and None at the end of a paragraph."""
+    def _pieces(self, element: Element) -> Iterator[str | list[str] | None]:
+        """Yield texts, None at the end of a paragraph, and the paragraphs of what stands aside."""
         yield element.text or ""
         for child in element:
-            if not self.skip(child):
-                end = [None] if child.tag in self.blocks else []
-                yield from end
-                yield from self._pieces(child)
-                yield from end
-            yield child.tail or ""
+            tail = child.tail or ""
+            while (effect := self.effect(child)) == "choice":
+                child = chosen(child)
+            if effect == "aside":
+                yield self.paragraphs(child)
+            elif effect == "block":
+                yield from (None, *self._pieces(child), None)
+            elif effect != "dropped":
+                begin, end = MARKS.get(effect, ("", ""))
+                yield from (begin, *self._pieces(child), end)
+            yield tail
 
 
 class _Harvest:

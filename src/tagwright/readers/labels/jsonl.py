@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tagwright.core.checked import shown
+from tagwright.core.display import many
 from tagwright.readers.headers import LABEL, recognised
 from tagwright.readers.labels.languages import by_language
 from tagwright.readers.lines import Place, id_field, ids_field, json_lines, json_objects, text_field, texts_field
 from tagwright.types import Label
 
-LISTS = ("types", "schemes", "collections", "related", "exact", "close")
+LISTS = ("types", "schemes", "collections", "related", "exact", "close", "replaces")
 "The fields that are lists of ids or URIs, beside `broader`."
 
-_LISTED = frozenset({"names", "broader", "translated", *LISTS})
+REPLACED_BY = "replaced_by"
+"Of a concept that is out of use: the ids of those in its place."
+
+_LISTED = frozenset({"names", "broader", "translated", *LISTS, REPLACED_BY})
 _FIELDS = _LISTED | {"id", "name", "description", "notation", "languages", "descriptions"}
 "The keys of a label."
 
@@ -47,10 +52,13 @@ def to_record(label: Label) -> dict[str, Any]:
 def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
     """The labels as they are in the file, each with its line, without names where these are given by language only.
 
+    Concepts with `replaced_by` are out of use: they are left out, and the labels in their place say so.
+
     Keys may have the names of `readers.headers`; those of no use are counted and logged. Raises InputError with the
     line.
     """
-    other = Counter[str]()
+    other, out_of_use = Counter[str](), dict[str, Sequence[str]]()
+    labels = list[tuple[int, Label]]()
     is_json = Path(str(path).removesuffix(".gz")).suffix == ".json"
     for position, (line, record) in enumerate(json_objects(path) if is_json else json_lines(path)):
         place = Place(path, line)
@@ -61,10 +69,47 @@ def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
             record = {"id": record.get("label"), "names": record.get("name"), "description": record.get("definition")}
         else:
             record = _renamed(record)
-        yield line, _label(record, place)
         other.update(record.keys() - _FIELDS)
+        if new := ids_field(record, REPLACED_BY, place) if REPLACED_BY in record else ():
+            out_of_use[id_field(record, place)] = new
+        else:
+            labels.append((line, _label(record, place)))
     if other:
         _log.warning("%s: keys left out: %s", path, ", ".join(f"{key} ({other[key]:,})" for key in sorted(other)))
+    return in_place_of(labels, out_of_use, path)
+
+
+def in_place_of(
+    labels: Sequence[tuple[int, Label]], out_of_use: Mapping[str, Sequence[str]], path: Path | str
+) -> Iterator[tuple[int, Label]]:
+    """The labels, each with its line, with the concepts out of use that they replace; the log counts these.
+
+    out_of_use: id -> ids of the concepts in its place, which may be out of use as well.
+
+    >>> (_, owls), = in_place_of([(1, Label("3", ("Owls",), replaces=("0",)))], {"1": ["2"], "2": ["3"]}, "zoo.jsonl")
+    >>> owls.replaces
+    ('0', '1', '2')
+    """
+    if out_of_use:
+        first = next(iter(out_of_use))
+        _log.warning("%s: %s out of use left out (first: %s)", path, many(len(out_of_use), "concept"), shown(first))
+    replaced = replaced_ids(out_of_use)
+    for line, label in labels:
+        old = dict.fromkeys((*label.replaces, *replaced.get(label.id, ())))
+        yield line, replace(label, replaces=tuple(old)) if replaced else label
+
+
+def replaced_ids(out_of_use: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Id -> the concepts out of use in whose place it is, directly or by way of others. out_of_use: id -> new ids."""
+    found = dict[str, list[str]]()
+    for old in out_of_use:
+        known, open_ = {old}, [old]
+        while open_:
+            for new in sorted(set(out_of_use.get(open_.pop(), ())) - known):
+                known.add(new)
+                open_.append(new)
+                found.setdefault(new, []).append(old)
+    return found
 
 
 def _renamed(record: dict[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,16 @@ from pathlib import Path
 
 from tagwright.core.checked import shown
 from tagwright.core.progress import is_silent, note
-from tagwright.errors import ConfigError, option
-from tagwright.text.language import ALL, AUTO, NONE, SHARE, parse
+from tagwright.errors import ConfigError, is_command, option
+from tagwright.text.language import ALL, AUTO, NO_LANGUAGE, NONE, SHARE, parse
 from tagwright.types import Label
 
+EVERYWHERE = frozenset({"", "la"})
+"""What `main` says of names that texts in all languages are searched for: those without a language, and Latin ones, as
+scientific names are."""
+
 _TOLD: set[tuple[Path, str]] = set()
-"What was told of which file: commands may read one twice."
+"What this command has told of which file: it may read one twice."
 
 
 def choose_languages(
@@ -35,6 +39,7 @@ def choose_languages(
     if wanted == ALL:
         return tuple(sorted(available, key=lambda tag: main(tag) != "en"))
     asked = wanted if _is_named(wanted) else None
+    available = sorted(available, key=lambda tag: main(tag) in EVERYWHERE)
     chosen = dict.fromkeys(filter(None, (_related(tag, available) for tag in _tags(asked or likely))))
     if available and not chosen and asked:
         there = f"the languages are {', '.join(available)}"
@@ -50,14 +55,14 @@ def by_preference(tag: str, languages: Iterable[str]) -> int:
 
 
 def searched(tagged: Sequence[tuple[str, str]], languages: Iterable[str]) -> tuple[str, ...]:
-    """The names to search: in the chosen languages, in that of the first name, and without a tag.
+    """The names to search: in the chosen languages, in that of the first name, and in `EVERYWHERE`.
 
     tagged: (tag, name), in order.
 
     >>> searched([("de", "Bienen"), ("", "Apoidea"), ("fr", "Abeilles")], ["de"])
     ('Bienen', 'Apoidea')
     """
-    wanted = {"", *map(main, languages), *(main(tag) for tag, _ in tagged[:1])}
+    wanted = {*EVERYWHERE, *map(main, languages), *(main(tag) for tag, _ in tagged[:1])}
     return tuple(dict.fromkeys(name for tag, name in tagged if main(tag) in wanted))
 
 
@@ -142,35 +147,37 @@ def frequent_languages(names: Iterable[Sequence[tuple[str, str]]], size: int) ->
     >>> frequent_languages([(("en-gb", "Bees"), ("sv", "Bin")), (("en", "Taxes"),)], 2)
     ['en', 'sv']
     """
-    counts = Counter(code for tagged in names for code in {main(tag) for tag, _ in tagged})
+    counts = Counter(code for tagged in names for code in {main(tag) for tag, _ in tagged} - {""})
     order = sorted(counts, key=lambda code: (-counts[code], code))
     return [code for code in order if counts[code] >= SHARE * size]
 
 
 def main(tag: str) -> str:
-    """The language of a tag, without its country.
+    """The language of a tag, without its country; empty for one of `NO_LANGUAGE`.
 
-    >>> main("en-gb")
-    'en'
+    >>> main("en-gb"), main("zxx")
+    ('en', '')
     """
-    return tag.partition("-")[0]
+    code = tag.partition("-")[0]
+    return "" if code in NO_LANGUAGE else code
 
 
 def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | str, wanted: str | None) -> None:
-    """Tell once which names are searched, where a file has names in several languages and some were chosen unasked.
+    """Tell which names are searched, where a file has names in several languages and some were chosen unasked.
 
     frequent: the languages that count, as `frequent_languages` finds them.
     """
     if len(frequent) < 2 or _is_named(wanted) or wanted == ALL:
         return
-    several = [label for label in labels if len({main(code) for code, _ in label.languages}) > 1]
+    several = [label for label in labels if len({main(code) for code, _ in label.languages} - {""}) > 1]
     named = ({main(tag) for tag, name in label.languages if name in label.names} for label in several)
     used = Counter(code for tags in named for code in tags)
     chosen = [code for code in frequent if 2 * used[code] > len(several)] or frequent[:1]
     taken = " and ".join(map(_spoken, chosen))
     told = f"names in {', '.join(frequent)}; {taken} taken; {option('language')} chooses"
     if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
-        _TOLD.add(known)
+        if is_command():
+            _TOLD.add(known)
         note(f"{path}: {told}")
 
 
@@ -183,14 +190,14 @@ def _spoken(tag: str) -> str:
 
 
 def _is_named(language: str | None) -> bool:
-    """Whether somebody asked for one language or several."""
-    return bool(language) and language not in (AUTO, NONE, ALL)
+    """Whether somebody asked for one language or several; names in none are searched anyway."""
+    return language not in (None, AUTO, NONE, ALL) and any(main(part.strip().lower()) for part in language.split("+"))
 
 
 def _tags(languages: str) -> list[str]:
     """Each language as a tag; a tag is kept as it is spelled, with its country."""
     parts = [part.strip().lower() for part in languages.split("+") if part.strip()]
-    return [part if "-" in part or len(part) == 2 else parse(part).code for part in parts]
+    return [part if "-" in part or len(part) == 2 or not main(part) else parse(part).code for part in parts]
 
 
 def _related(tag: str, available: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.progress import unlogged
 from tagwright.errors import InputError
+from tagwright.readers.labels.jsonl import replaced_ids
 from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
 from tagwright.readers.lines import decoded, open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
@@ -49,7 +50,8 @@ def read_labels(
     that are searched, and the description, are in the language, in that of the preferred name, or without a tag.
     languages, descriptions: all names and descriptions with their languages. notation: skos:notation, of several the
     first; types: rdf:type other than skos:Concept; schemes: inScheme, topConceptOf, hasTopConcept; collections: those
-    that the concept is a member of, also through others; exact, close: exactMatch, closeMatch.
+    that the concept is a member of, also through others; exact, close: exactMatch, closeMatch; replaces: concepts of
+    which dct:isReplacedBy or dct:replaces says so, also by way of others that are out of use.
 
     A concept is a skos:Concept, or else what SKOS says a concept alone can have (`_others`). Where it has no prefLabel,
     rdfs:label is its name. Deprecated concepts (`_deprecated`), those without a name and those without an IRI are left
@@ -68,8 +70,9 @@ def read_labels(
     available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
     languages = choose_languages(available, language, path, likely)
     collections = _collections(graph)
+    replaced = replaced_ids(_replacements(graph))
     labels = [
-        replace(label, collections=collections.get(concept, ()))
+        replace(label, collections=collections.get(concept, ()), replaces=tuple(sorted(replaced.get(label.id, ()))))
         for concept in concepts
         if (label := _label(graph, concept, languages))
     ]
@@ -111,6 +114,8 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
         for name, field in fields.items():
             for each in getattr(label, field):
                 graph.add((concept, SKOS[name], _absolute(each)))
+        for each in label.replaces:
+            graph.add((concept, DCTERMS.replaces, _absolute(each)))
         for each in label.collections:
             graph.add((_absolute(each), RDF.type, SKOS.Collection))
             graph.add((_absolute(each), SKOS.member, concept))
@@ -285,6 +290,19 @@ def _deprecated(graph: Graph) -> set[Node]:
             pairs = graph.subject_objects(predicate)
             nodes.update(node for node, value in pairs if _local(value).lower().startswith(tuple(begins)))
     return nodes
+
+
+def _replacements(graph: Graph) -> dict[str, set[str]]:
+    """Id of a concept -> those in its place, by dct:isReplacedBy, by dct:replaces turned round, and the like."""
+    found = defaultdict[str, set[str]](set)
+    for predicate in graph.predicates(unique=True):
+        name = _local(predicate).casefold()
+        if name in ("isreplacedby", "replacedby", "useinstead", "replaces"):
+            for one, other in graph.subject_objects(predicate):
+                old, new = (other, one) if name == "replaces" else (one, other)
+                if isinstance(old, URIRef) and isinstance(new, URIRef):
+                    found[_clean(str(old))].add(_clean(str(new)))
+    return found
 
 
 def _local(node: Node) -> str:

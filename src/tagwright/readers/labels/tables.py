@@ -19,7 +19,7 @@ from tagwright.core.display import few, many
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import listed
 from tagwright.readers.headers import DOCUMENT, LABEL, among, language_of, recognised
-from tagwright.readers.labels.jsonl import LISTS, by_code
+from tagwright.readers.labels.jsonl import LISTS, REPLACED_BY, by_code, in_place_of
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
 from tagwright.readers.lines import ENDS, Place, csv_rows, is_missing, text_field, tsv_rows
@@ -193,12 +193,21 @@ def _with_header(
 def _labels(
     rows: Iterable[tuple[int, Mapping[str, Any]]], columns: _Columns, path: Path | str
 ) -> Iterator[tuple[int, Label]]:
-    """The label of each row; a URI without any name is a concept out of use, which is left out and counted."""
-    count, unused = 0, list[str]()
+    """The label of each row; a URI without any name is a concept out of use, which is left out and counted.
+
+    So is a concept that another is in the place of, see `in_place_of`.
+    """
+    count, unused, labels, out_of_use = 0, list[str](), list[tuple[int, Label]](), dict[str, list[str]]()
     for count, (line, row) in enumerate(rows, 1):  # noqa: B007
-        label = _label(row, columns, Place(path, line))
+        place = Place(path, line)
+        if new := [bare_id(text) for column, _ in columns.get(REPLACED_BY, ())
+                   for _, text in _values(row, column, "", REPLACED_BY, place)]:  # fmt: skip
+            ids = (text for column, _ in columns.get("id", ()) for _, text in _values(row, column, "", "id", place))
+            out_of_use[bare_id(next(ids, ""))] = new
+            continue
+        label = _label(row, columns, place)
         if label.names or label.languages:
-            yield line, label
+            labels.append((line, label))
         else:
             unused.append(label.id)
     if unused:
@@ -206,6 +215,7 @@ def _labels(
             "%s: %d of %d labels are deprecated (a URI without a name) and left out: %s",
             path, len(unused), count, few(unused),
         )  # fmt: skip
+    yield from in_place_of(labels, out_of_use, path)
 
 
 def _label(row: Mapping[str, Any], columns: _Columns, place: Place) -> Label:

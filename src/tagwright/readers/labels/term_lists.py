@@ -85,7 +85,7 @@ def _terms(path: Path) -> list[tuple[int, str, tuple[str, ...]]]:
     for line, indent, text in lines:
         number = _NUMBERED.match(text) if numbered else None
         parts = text[number.end() if number else 0 :].split(ARROW)
-        names = [name for part in parts if (name := part.strip(" >"))]
+        names = [name for part in parts if (name := re.sub(r"^[ >]+|(?:^| )[ >]+$", "", part).strip())]
         if not names:
             raise InputError(f'is "{text[:60]}", expected a name, or a path of names separated by ">"', path, line)
         while above and above[-1][0] >= indent:

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry
-from tagwright.review.events import Decision, DocumentState
+from tagwright.review.events import Decision, DocumentState, person_of
 
 State: TypeAlias = Literal["open", "begun", "skipped", "done"]
 "Done by a reviewer; or else skipped by one; or else begun: with any decision."
@@ -32,9 +32,15 @@ def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> l
     for event in decisions.current():
         events.setdefault(event.document, []).append(event)
     rows = (_listed(entry, states.get(entry.id), events.get(entry.id, [])) for entry in entries)
-    part = query.casefold()
-    found = [row for row in rows if any(part in text.casefold() for text in (row.title, row.id, *row.reviewers))]
-    return [row._replace(title=row.title[:TITLE]) for row in found]
+    part, person = query.casefold(), person_of(query)
+
+    def fits(row: Listed) -> bool:
+        return part in row.title.casefold() or part in row.id.casefold() or any(map(has_person, row.reviewers))
+
+    def has_person(name: str) -> bool:
+        return bool(person) and person in person_of(name)
+
+    return [row._replace(title=row.title[:TITLE]) for row in rows if fits(row)]
 
 
 def ordered(rows: Iterable[Listed], column: str) -> list[Listed]:

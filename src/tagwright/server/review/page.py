@@ -4,10 +4,11 @@ Every form has a token of its session. Templates escape all texts.
 """
 
 import asyncio
+import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -16,22 +17,22 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tagwright.catalogues.subjects import Provenance, recognised
+from tagwright.api.enriching import PROGRAM
+from tagwright.catalogues.subjects import recognised
 from tagwright.core.atomic import scratch_folder
-from tagwright.core.saved import VOCABULARY, write_manifest
 from tagwright.core.versions import Versions
 from tagwright.core.workers import Pool, Worker
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError, TagwrightError, option
+from tagwright.errors import ConfigError, InputError, TagwrightError, is_command, option
 from tagwright.models import Models
+from tagwright.review.applied import LeftOut
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
 from tagwright.review.export import DOWNLOADS, Exporter, write_export
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
-from tagwright.server.access import OPEN, Access, Session, check_origin
+from tagwright.server.access import OPEN, Access, Role, Session, check_origin
 from tagwright.server.current_request import current
-from tagwright.server.entrance import Entrance, Sessions
+from tagwright.server.entrance import Entrance, Page, Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
 from tagwright.server.pages import render, show
@@ -53,9 +54,7 @@ from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
 from tagwright.server.served_model import ServedModel
 from tagwright.server.turns import FREE
-from tagwright.tagger import KIND
 from tagwright.text.words import clean
-from tagwright.types import Label
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +84,7 @@ class ReviewPages:
 
     def routes(self) -> list[Route]:
         """Return the routes of all pages, with that of the entrance."""
-        number, page = "/review/documents/{number}", self._entrance.page
+        number, page = "/review/documents/{number}", self._page_in_place
         return [
             self._entrance.route(),
             *(Route(f"/review{end}", page(self.next), methods=["GET"]) for end in ("", "/")),
@@ -101,6 +100,19 @@ class ReviewPages:
             Route(number, page(self.document), methods=["GET"]),
             Route(number, page(self.decide), methods=["POST"]),
         ]
+
+    def _page_in_place(self, show: Page, role: Role | None = None) -> Callable[[Request], Awaitable[Response]]:
+        """Return a route's function, see `Entrance.page`, that shows nothing where a decision could not be stored.
+
+        The reviewer has the name of before, also after logging in with one that looks the same.
+        """
+
+        async def answer(request: Request, session: Session) -> Response:
+            await asyncio.to_thread(self.review.file.check_in_place)
+            name = await asyncio.to_thread(self.review.decisions.name_of, session.reviewer)
+            return await show(request, session._replace(reviewer=name))
+
+        return self._entrance.page(answer, role)
 
     async def next(self, _request: Request, session: Session) -> Response:
         """Redirect to the next document to review."""
@@ -144,13 +156,14 @@ class ReviewPages:
         return RedirectResponse(back, 303)
 
     async def overview(
-        self, request: Request, session: Session, message: str = "", problem: str = "", of_records: str = ""
-    ) -> Response:
+        self, request: Request, session: Session, message: str = "", problem: str = "", of_records: str = "",
+        unwritten: LeftOut | None = None,
+    ) -> Response:  # fmt: skip
         """Show the documents, of the state and with the text that the address asks for, statistics, and forms.
 
         ?q= and ?state= choose documents, see `listed`, ?sort= orders them, see `ordered`, ?from= is the number of the
         first one shown. The forms add documents and train the tagger. of_records: what is wrong with a file of records
-        or its codes.
+        or its codes. unwritten: what of the review could not be written into it.
         """
         review, query, asked = self.review, _query(request), request.query_params
         state, order, first = asked.get("state", ""), asked.get("sort", ""), _digits(asked.get("from", "")) or 1
@@ -159,12 +172,13 @@ class ReviewPages:
             found = listed(review.documents.entries(), review.decisions, query)
             documents = ordered((row for row in found if state in ("", row.state)), order)
             counts, statistics = Counter(row.state for row in found), review.decisions.statistics()
-            return {"listed": documents, "counts": counts, "statistics": statistics, **self._trained()}
+            shown = {"listed": documents, "counts": counts, "statistics": statistics, "gone": review.gone()}
+            return shown | self._trained()
 
         return await self._page(
             request, "overview.html", session, content, query=query, wanted=state, order=order, first=first,
             depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
-            here="/review/overview", message=message, problem=problem, of_records=of_records,
+            here="/review/overview", message=message, problem=problem, of_records=of_records, unwritten=unwritten,
         )  # fmt: skip
 
     async def differences(self, request: Request, session: Session) -> Response:
@@ -198,24 +212,20 @@ class ReviewPages:
         if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
             raise Problem(404, _("There is no such format"))
         await request.app.state.turns.alone(request)
-        target, file = current().held.enter_context(scratch_folder()) / "export", self.review.file
+        folder, file = current().held.enter_context(scratch_folder()), self.review.file
+        target, names = folder / "export", self.review.model.tagger.vocabulary
         try:
             if file.path.stat().st_size < LARGE:
-                await asyncio.to_thread(write_export, file, wanted, self.review.model.tagger.vocabulary, target)
+                await asyncio.to_thread(write_export, file, wanted, names, target)
             else:
-                labels = await asyncio.to_thread(self._decided)
-                given = {"file": file.path.resolve(), "output": wanted, "labels": labels, "target": target}
+                await asyncio.to_thread(names.save, folder)
+                given = {"file": file.path.resolve(), "output": wanted, "names": folder, "target": target}
                 await apart(request, partial(self._exports.ask, "write", **given))
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
             return await self.overview(request, session, problem=problem)
         _title, name, media = DOWNLOADS[wanted]
         return _download(target, name, media)
-
-    def _decided(self) -> list[Label]:
-        """The labels of the vocabulary on which reviewers have decided; the first one where there are none."""
-        names, decided = self.review.model.tagger.vocabulary, {each.label for each in self.review.decisions.current()}
-        return [replace(names[names.index[id_]], broader=()) for id_ in names.ids if id_ in decided] or [names[0]]
 
     async def enrich(self, request: Request, session: Session) -> Response:
         """Send back an uploaded file of records with the accepted subjects; what is wrong is said at the form."""
@@ -228,38 +238,47 @@ class ReviewPages:
             return await self.overview(request, session, of_records=problem)
         try:
             folder = current().held.enter_context(scratch_folder())
-            file = await apart(request, self._enriched, folder, records, *codes)
+            file, left_out = await apart(request, self._enriched, folder, records, *codes, form)
         except (StorageError, Problem):
             raise
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
-            for name, field in (("source", _("Code of the vocabulary")), ("agency", _("Code of the library"))):
+            for name, field in (
+                ("source", _("Code of the vocabulary")),
+                ("agency", _("Code of the library")),
+            ):
                 problem = problem.replace(option(name), field)
+            hold = f"“{_('The decisions hold where the text of a record has changed since')}”"
+            problem = problem.replace(option("changed_texts", python="changed_texts=True"), hold)
             return await self.overview(request, session, of_records=problem)
+        if (left_out.gone or left_out.changed) and not text_of(form, "anyway"):
+            return await self.overview(request, session, of_records=_("Nothing was written yet."), unwritten=left_out)
         with file.open("rb") as content:
             is_xml = content.read(1000).lstrip()[:1] == b"<"
         name, media = ("enriched.xml", "application/xml") if is_xml else ("enriched.mrc", "application/marc")
         return _download(file, name, media)
 
-    def _enriched(self, folder: Path, records: Upload, source: str, agency: str) -> Path:
-        """A copy of records, made by a process that knows those labels on which reviewers have decided."""
-        source = source or recognised(self.review.model.tagger.vocabulary.ids)[0]
-        Provenance(source=source, agency=agency, date="")  # raises ConfigError
-        shown, model = shown_name(records.name), folder / "model"
+    def _enriched(self, folder: Path, records: Upload, source: str, agency: str, form: Form) -> tuple[Path, LeftOut]:
+        """Return the enriched copy, made by a process of its own, and what of the review is not in it."""
+        shown, names = shown_name(records.name), folder / "names"
         path, copy = stored(folder, shown, records.content), folder / "enriched"
-        (model / VOCABULARY).mkdir(parents=True)
-        write_manifest(model, KIND, {})
-        Vocabulary(self._decided()).save(model / VOCABULARY)
-        given = {"model": model, "reviews": self.review.file.path.resolve(), "source": source, "output": copy}
-        given |= {"agency": agency} if agency else {}
-        options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
-        try:
-            said = run_on(path, shown, ["enrich", "--quiet", *options, "--", str(path)], 60, 10_000)[1]
-        except InputError as error:
-            raise InputError(error.problem.removeprefix(f"{given['reviews']}: "), shown, error.line) from None
+        names.mkdir()
+        self.review.model.tagger.vocabulary.save(names)
+        chosen = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
+        given = {"records": path, "output": copy, "names": names, "reviews": self.review.file.path.resolve()}
+        told = {"source": source, "agency": agency, "is_command": is_command(), **chosen}
+        sent = json.dumps({**{name: str(place) for name, place in given.items()}, **told})
+        printed, said = run_on(path, shown, ["-c", PROGRAM, sent], 60, 10_000_000)
         for line in said.splitlines()[-10:]:
             _log.warning("%s", line.replace(str(path), shown))
-        return copy
+        found = json.loads(printed)
+        if found["problem"]:
+            raise (
+                InputError(found["problem"], shown, found["line"])
+                if found["of_file"]
+                else ConfigError(found["problem"])
+            )
+        return copy, LeftOut(**found["left_out"])
 
     async def training(self, _request: Request, session: Session) -> Response:
         """Show how far the training is, as a part of the overview that a script asks for."""
@@ -311,7 +330,7 @@ class ReviewPages:
         return await asyncio.to_thread(self.review.search, query) if query else []
 
     def _differences(self) -> list[dict[str, Any]]:
-        """Return what the page shows of each difference, as far as document and label are still known."""
+        """Return what the page shows of each difference on a known document; labels that are gone by their ids."""
         entries = {entry.id: entry for entry in self.review.documents.entries()}
         vocabulary = self.review.model.tagger.vocabulary
         return [
@@ -319,12 +338,12 @@ class ReviewPages:
                 "number": entries[document].number,
                 "title": entries[document].title or document,
                 "id": label,
-                "label": vocabulary[vocabulary.index[label]].name_in(current().language),
+                "label": vocabulary[label].name_in(current().language) if label in vocabulary.index else label,
                 "accepted_by": accepted_by,
                 "rejected_by": rejected_by,
             }
             for document, label, accepted_by, rejected_by in self.review.decisions.differences()
-            if document in entries and label in vocabulary.index
+            if document in entries
         ]
 
     def _header(self) -> dict[str, Any]:

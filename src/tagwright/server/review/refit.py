@@ -27,11 +27,13 @@ from tagwright.models import Models, Version
 from tagwright.models.record import BLIND, measured_blind
 from tagwright.review.blind import FEWEST, measured_gain
 from tagwright.server.languages import Text
-from tagwright.server.review.queue import BATCH_SIZE
 from tagwright.server.review.review import Review, TrainingData
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.types import Run
+
+BATCH_SIZE = 50
+"Documents that clients have to send before a training begins by itself."
 
 _log = logging.getLogger(__name__)
 

@@ -14,15 +14,16 @@ from typing import NamedTuple
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.documents.catalogue import LABEL_SOURCE, read_reference
 from tagwright.review import Order
+from tagwright.review.applied import Gone, gone_labels
 from tagwright.review.blind import drawn_blind
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, draw_candidate
+from tagwright.review.sampling import sample
 from tagwright.server.current_request import current
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.review.queue import ReviewQueue
 from tagwright.server.rows import Block, Row, found_row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Tagger
@@ -51,13 +52,22 @@ class RecordSubject(NamedTuple):
     source: str
 
 
+class GoneLabel(NamedTuple):
+    """An accepted label that is gone from the vocabulary. new: id and name of the labels that replace it."""
+
+    id: str
+    new: list[tuple[str, str]]
+
+
 class Sheet(NamedTuple):
     """A document as a reviewer sees it.
 
     text: its text with the evidence marked, and the number of characters left out. rows: the candidates, then labels
     that the reviewer added. marked: rank of the suggestion whose evidence is marked first. note, done,
     can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the suggestions
-    are hidden until the reviewer has given labels. subjects: the labels that it came with.
+    are hidden until the reviewer has given labels. unjudged: whether they were hidden, and the reviewer, who gave no
+    labels, has judged none since. gone: labels that somebody accepted, see `gone_labels`. subjects: the labels that it
+    came with.
     """
 
     number: int
@@ -70,6 +80,8 @@ class Sheet(NamedTuple):
     can_undo: bool
     others: tuple[str, ...]
     blind: bool
+    unjudged: bool
+    gone: list[GoneLabel]
     subjects: list[RecordSubject]
 
 
@@ -92,8 +104,7 @@ class Review:
     """A review of the documents in a file, with the suggestions of one model.
 
     random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
-    documents. blind_share: of those that are reviewed blind. Raises ConfigError for an order by uncertainty with a
-    model that estimates no confidence.
+    documents; drawn again for new ones. blind_share: of those that are reviewed blind.
     """
 
     model: ServedModel
@@ -110,7 +121,6 @@ class Review:
 
     def __post_init__(self) -> None:
         self.decisions, self.documents = Decisions(self.file), ReviewedDocuments(self.file)
-        self._queue = ReviewQueue(self.documents, self.decisions, self.model, self.order)
 
     def next(self, reviewer: str) -> Entry | None:
         """Return the next document for a reviewer: an unfinished one, or else one finished only by others.
@@ -120,12 +130,13 @@ class Review:
         states, entries = self.decisions.states(), self.documents.entries()
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
         skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
-        places = self._queue.places(entries)
+        if self.order == "random" and entries:
+            entries = [entries[position] for position in sample(entries, len(entries))]
 
-        def rank(entry: Entry) -> tuple[bool, bool, bool, int]:
+        def rank(entry: Entry) -> tuple[bool, bool, bool]:
             opened_by, opened = self._opened.get(entry.number, (reviewer, 0.0))
             is_open = opened_by != reviewer and time.monotonic() - opened < 1800  # forgotten after half an hour
-            return entry.id in done, entry.id in skipped, is_open, places[entry.number]
+            return entry.id in done, entry.id in skipped, is_open
 
         unfinished = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
         return min(unfinished, key=rank, default=None)
@@ -153,6 +164,8 @@ class Review:
         events = self.decisions.current(document.id)
         own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
+        subjects = _subjects(document, model.tagger.vocabulary)
+        kept = {each.id for each in subjects if each.id}
         spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, _ in candidates}
         return Sheet(
             number=number,
@@ -165,8 +178,22 @@ class Review:
             can_undo=bool(own),
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
             blind=is_blind,
-            subjects=_subjects(document, model.tagger.vocabulary),
+            unjudged=bool(rows) and {event.action for event in own if event.label not in kept} == {"blind"},
+            gone=[] if is_blind else self._named(gone_labels(self.decisions, model.tagger.vocabulary, [document.id])),
+            subjects=subjects,
         )
+
+    def gone(self) -> list[tuple[Entry, list[GoneLabel]]]:
+        """Return the documents with accepted labels that are gone from the vocabulary, and these."""
+        every = gone_labels(self.decisions, self.model.tagger.vocabulary)
+        return [
+            (entry, self._named({entry.id: every[entry.id]})) for entry in self.documents.entries() if entry.id in every
+        ]
+
+    def _named(self, gone: Gone) -> list[GoneLabel]:
+        vocabulary, language = self.model.tagger.vocabulary, current().language
+        each = (item for labels in gone.values() for item in labels.items())
+        return [GoneLabel(old, [(id_, vocabulary[id_].name_in(language)) for id_ in new]) for old, new in each]
 
     def search(self, query: str) -> list[Row]:
         """Return up to ten labels that match a query, the best first, to add to a document, see `found_row`."""
@@ -183,12 +210,13 @@ class Review:
         finishes it, unless they have another verdict.
 
         Document, rank, confidence and model of the decision are replaced: by those that were shown to the reviewer, who
-        may have opened the page before the model changed. Raises KeyError for an unknown document or label,
-        StorageError if the decision cannot be written.
+        may have opened the page before the model changed. Raises KeyError for an unknown document or label, which may
+        be gone from the vocabulary if it was decided on before, StorageError if the decision cannot be written.
         """
-        if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
-            raise KeyError(decision.label)
-        document = self.documents[number]
+        document, label = self.documents[number], decision.label
+        is_known = label is None or label in self.model.tagger.vocabulary.index
+        if not is_known and all(event.label != label for event in self.decisions.current(document.id)):
+            raise KeyError(label)
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
         accepted = [replace(decision, action="accept", label=label) for label in kept]
         self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])

@@ -23,7 +23,7 @@ async function send(form, content, said) {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: content });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (!answer.ok) throw new Error(page.querySelector(".problem")?.textContent || answer.statusText);
-    show(page, answer.url, form);
+    show(page, answer.url, form, content.get("action"));
     say(said);
   } catch (error) {
     say(`${messages.failed} ${error.message}`, true);
@@ -32,9 +32,9 @@ async function send(form, content, said) {
   }
 }
 
-function show(page, address, sent) {
+function show(page, address, sent, action) {
   const isSame = page.getElementById("sheet")?.dataset.number === byId("sheet")?.dataset.number;
-  const restore = isSame ? remember(sent) : begin;
+  const restore = isSame && action !== "blind" ? remember(sent) : begin; // the suggestions of "blind" are new
   for (const id of ["main", "progress", "languages"]) {
     byId(id).replaceWith(document.adoptNode(page.getElementById(id)));
   }
@@ -178,7 +178,7 @@ function move(step) {
 }
 
 function judge(value) {
-  const row = current();
+  const row = current() || document.querySelector(".row.on"); // the one that looks selected
   const button = row?.querySelector(`button[value="${value}"]`);
   if (!button) {
     say(messages.choose);
@@ -194,6 +194,15 @@ function press(id) {
   if (button) submit(button.form, button);
 }
 
+// A document is not closed by the key that has just shown its suggestions, unless it comes once more.
+function finish() {
+  const sheet = byId("sheet");
+  if ("unjudged" in sheet.dataset) {
+    delete sheet.dataset.unjudged;
+    say(messages.unjudged);
+  } else press("done");
+}
+
 const steps = {
   j: () => move(1),
   k: () => move(-1),
@@ -201,7 +210,7 @@ const steps = {
   r: () => judge("reject"),
   u: () => press("undo"),
   s: () => press("skip"),
-  Enter: () => press("done"),
+  Enter: finish,
   "/": () => {
     const search = byId("search");
     search?.focus(); // not every browser gives the focus to what is selected

@@ -359,18 +359,21 @@ def trust(fertility: ArrayLike) -> Floats:
 
 def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -> None:
     """Warn once for each encoder that the encoder does not know the language of a batch."""
-    if encoder in _warned or not len(texts) or (mean := float(trusted.mean())) >= FEW:
+    if encoder in _warned or not weight or not len(texts) or (mean := float(trusted.mean())) >= FEW:
         return
     _warned.add(encoder)
     long = [text for text in texts[:100] if len(text.split()) >= TELLING]
-    languages = " and ".join(str(main) for main in language.main_languages(language.recognise(long))) if long else ""
-    _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
+    known = language.main_languages(language.recognise(long)) if long else ()
+    _warn(encoder, known, f"{weight * mean:.2g}", f"{weight:.2g}")
 
 
-def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
+def _warn(encoder: str, known: Sequence[language.Language], weight: str, usual: str) -> None:
+    """known: the languages of the texts, English among them where a text of names, codes or Latin looks like it."""
+    languages = " and ".join(str(each) for each in known if encoder != PACKAGED or each.code != "en")
     problem = f"does not know the language of these texts{languages and f' ({languages})'}"
     remedy = f"{setting('encoder', 'FOLDER')} names another"
     if encoder == PACKAGED:
-        problem = f"reads English; these texts are {languages or 'in another language'}"
+        other = "have words that it hardly knows, as of another language" if known else "are in another language"
+        problem = f"reads English; these texts {f'are {languages}' if languages else other}"
         remedy = f"{setting('encoder', MULTILINGUAL)} would read them"
     _log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.stages.evidence import FindsAtOnce, strongest
-from tagwright.stages.names.patterns import NamePatterns
+from tagwright.stages.names.patterns import SHARED, NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, resolve
+from tagwright.text.language import check, folding, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
-from tagwright.text.words import ANALYSIS, Analysis, fold, known_form, word_spans
+from tagwright.text.words import ANALYSIS, Analysis, known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
 
@@ -45,7 +45,8 @@ class ExactMatchOptions(Checked):
     min_characters: AtLeastOne = 2
     "Ignore names with fewer letters and digits. 1 suits Chinese and Japanese, where one character is a word."
     common: bool = False
-    'Whether everyday words count: names of function words alone ("May", "Its"), and "aids" for the name "AIDS".'
+    """Whether everyday words count: names of one or two function words ("May", "Its") in any capitals, and "aids" for
+    the name "AIDS"."""
     k: AtLeastOne | None = None
     "Keep the best k labels of each document; None keeps all."
     analysis: Analysis = ANALYSIS
@@ -147,18 +148,18 @@ class ExactMatch(FindsAtOnce):
         return stage
 
     def _set(self, names: NamePatterns) -> None:
-        words, analysis = names.words, self.options.analysis
-        form = word_form(self.options.stem, lemmas=self.options.lemmas)
+        words, stem, analysis = names.words, self.options.stem, self.options.analysis
+        form, fold = word_form(stem, analysis, lemmas=self.options.lemmas), folding(stem, analysis)
 
         def known(folded: str) -> bool:
             return form(folded) in words
 
         def numbers(new: Sequence[str]) -> list[int]:
-            folded = (known_form(fold(word, analysis), analysis, known) for word in new)
+            folded = (known_form(fold(word), analysis, known) for word in new)
             return [words.get(form(word), -1) for word in folded]
 
         self._names, self._numbers = names, WordCache(numbers)
-        self._is_known = lambda word: known(fold(word, analysis))
+        self._is_known = lambda word: known(fold(word))
 
     def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
         run = Run.concat([self._found(mentions, score) for mentions in self._mentions(documents)])
@@ -203,10 +204,10 @@ class ExactMatch(FindsAtOnce):
     def _in_own_case(self, texts: Numbered, mentions: _Mentions) -> Mask:
         kept = np.ones(len(mentions.form), np.bool_)
         spelled, spellings = self._names.spelled[mentions.form], self._names.spellings
-        cased = np.flatnonzero(spelled >= 0)
-        written = texts.numbers[(mentions.start - mentions.document)[cased]]  # without the separators
-        pairs = zip(spelled[cased].tolist(), written.tolist(), strict=True)
-        kept[cased] = [texts.words[word].startswith(spellings[spelling]) for spelling, word in pairs]
+        for mention in np.flatnonzero(spelled >= 0).tolist():
+            start, end = (places[mention] - mentions.document[mention] for places in (mentions.start, mentions.end))
+            written = " ".join(texts.words[word] for word in texts.numbers[start:end].tolist())  # without separators
+            kept[mention] = written.startswith(spellings[spelled[mention]])
         return kept
 
 
@@ -268,6 +269,33 @@ class TitleMatch(Stage):
         """Build again with the saved options. Raises ModelError when they are missing or invalid."""
         manifest = read_manifest(folder, "title_match")
         return cls(labels, read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1))
+
+
+def unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[tuple[Label, str]]:
+    """The labels no name of which any of these stages over them can find, each with the reason.
+
+    >>> labels = [Label("1", ("Who", "?")), Label("2", ("The Who",))]
+    >>> [(label.name, why) for label, why in unfound(labels, [ExactMatch(labels)])]
+    [('Who', 'its names are stop words')]
+    """
+    found = np.full(len(labels), not stages)
+    for stage in stages:
+        found |= np.diff(stage._names.specificities.tocsc().indptr) > 0
+    options = stages[0].options if stages else ExactMatchOptions()
+    stopped, fold = stop_words(parse_all(options.stem)), folding(options.stem, options.analysis)
+
+    def reason(label: Label) -> str:
+        words = [raw_words(name, options.analysis) for name in label.all_names]
+        most = max(len("".join(own)) for own in words)
+        if most < options.min_characters:
+            return f"its names have fewer than {options.min_characters} letters and digits" if most else _UNWRITTEN
+        is_stopped = all(fold(word) in stopped for own in words for word in own)
+        return "its names are stop words" if is_stopped else f"more than {SHARED:,} labels have its names"
+
+    return [(labels[place], reason(labels[place])) for place in np.flatnonzero(~found).tolist()]
+
+
+_UNWRITTEN = "its names have no letters or digits"
 
 
 def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:

@@ -22,9 +22,9 @@ from tagwright.data.sparse_arrays import read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex, StringTable, check_places
 from tagwright.stages.names.trie import WordTrie
 from tagwright.text.batch import Numbered
-from tagwright.text.language import parse_all, stop_words
+from tagwright.text.language import folding, parse_all, stop_words
 from tagwright.text.lemmas import word_form
-from tagwright.text.words import Analysis, fold
+from tagwright.text.words import Analysis
 from tagwright.types import Doubles, Ints, Label, Longs, Mask
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class NamePatterns:
     """The patterns to search in texts for the names of labels.
 
     words: stem -> number. trie: the patterns, as numbers of words. spelled: (patterns,) the place in `spellings` of how
-    the word must be written, -1 where that does not matter. specificities: (patterns, labels), in bits, the
+    the words must be written, -1 where that does not matter. specificities: (patterns, labels), in bits, the
     `information` of all words of a pattern, times the weight of the form (`forms`).
     """
 
@@ -57,10 +57,12 @@ class NamePatterns:
         cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, lemmas: bool, common: bool
     ) -> NamePatterns:
         """The patterns of all names. stem, min_characters, analysis, lemmas, common: see `ExactMatchOptions`."""
-        form_of, stems = word_form(stem, lemmas=lemmas), defaultdict[str, int](count().__next__)
+        form_of, stems = word_form(stem, analysis, lemmas=lemmas), defaultdict[str, int](count().__next__)
+
+        fold = folding(stem, analysis)
 
         def stemmed(texts: Numbered) -> Numbered:
-            numbers = np.array([stems[form_of(fold(word, analysis))] for word in texts.words], np.int32)
+            numbers = np.array([stems[form_of(fold(word))] for word in texts.words], np.int32)
             return texts._replace(numbers=numbers[texts.numbers])
 
         found = _Forms.of(labels, stem, min_characters, analysis, common=common)
@@ -74,7 +76,7 @@ class NamePatterns:
         trie = WordTrie.of(numbers.astype(np.int64), patterns.texts.ends, words_in_all=len(order))
         known = list(stems)
         words = {known[stem]: number for number, stem in enumerate(order)}
-        return cls(words, trie, spelled, [found.texts.words[word] for word in spellings], bits)
+        return cls(words, trie, spelled, [found.spellings[place] for place in spellings], bits)
 
     def save(self, folder: Path) -> None:
         """Write arrays into an existing folder."""
@@ -111,67 +113,84 @@ def information(labels_with_word: int, labels: int) -> float:
     return math.log2(1 + labels / labels_with_word)
 
 
-def forms(name: str) -> dict[str, float]:
+def forms(name: str, analysis: Analysis) -> dict[str, float]:
     """The forms of a name in texts, each with its weight.
 
     A qualifier in parentheses is rarely written out, so the name also counts without it, by half: the qualifier shows
-    that the bare word has other meanings. Inverted names also occur in natural order.
+    that the bare word has other meanings. Inverted names also occur in natural order, initials with and without spaces.
 
-    >>> forms("Bond (finance)")
+    >>> forms("Bond (finance)", 3)
     {'Bond (finance)': 1.0, 'Bond': 0.5}
-    >>> forms("Databases, Bibliographic, Medical")
+    >>> forms("Databases, Bibliographic, Medical", 3)
     {'Databases, Bibliographic, Medical': 1.0, 'Medical Bibliographic Databases': 1.0}
+    >>> list(forms("J. K. Rowling", 3)), list(forms("U.S.A.", 3))
+    (['J. K. Rowling', 'J.K. Rowling'], ['U.S.A.', 'U. S. A.'])
     """
-    if "(" not in name and ", " not in name:  # most names
+    if "(" not in name and ", " not in name and "." not in name:  # most names
         return {name: 1.0}
     qualified = re.fullmatch(r"(.*\S)\s+\([^()]+\)", name)
     bare, share = (qualified[1], 0.5) if qualified else (name, 1.0)
     natural = " ".join(bare.split(", ")[::-1])
-    return {name: 1.0, bare: share, natural: share}
+    found = {name: 1.0, bare: share, natural: share}
+    if analysis < 3 or "." not in name:
+        return found
+    spaced = {_INITIAL.sub(r"\1. ", form): weight for form, weight in found.items()}
+    return {**found, **{_SPACED.sub(r"\1.", form): weight for form, weight in spaced.items()}, **spaced}
+
+
+_INITIAL, _SPACED = (re.compile(rf"(?<!\w)([^\W\d_])\.{gap}(?=[^\W\d_]\b)") for gap in ("", r"\s+"))
 
 
 class _Forms(NamedTuple):
     """Forms of names that are searched, those of a label one after the other.
 
     texts: their words. owners: (forms,) the label. shares: (forms,) the weight. spelled: (forms,) the place in
-    `texts.words` of how the only word must be written, -1 where that does not matter.
+    `spellings` of how the words must be written, -1 where that does not matter.
     """
 
     texts: Numbered
     owners: Ints
     shares: Doubles
     spelled: Ints
+    spellings: Sequence[str]
 
     @classmethod
     def of(cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, common: bool) -> Self:
-        """The forms of all names, without short ones and everyday words."""
+        """The forms of all names, without short ones and everyday words.
+
+        Several stop words are a name where they have its capitals ("The Who"), or there are three ("Do it yourself").
+        """
         names = [(owner, name) for owner, label in enumerate(labels) for name in label.searched]
-        listed = [(owner, form, share) for owner, name in names for form, share in forms(name).items()]
+        listed = [(owner, form, share) for owner, name in names for form, share in forms(name, analysis).items()]
         texts = Numbered.of((form for _, form, _ in listed), analysis)
-        words, own_case = texts.words, not common and not _in_capitals(labels)
+        words, own_case, fold = texts.words, not common and not _in_capitals(labels), folding(stem, analysis)
         stopped = frozenset[str]() if common else stop_words(parse_all(stem), (name for _, name in names), analysis)
-        letters = _sums(texts, [len(word) for word in words])
-        telling = _sums(texts, [fold(word, analysis) not in stopped for word in words])
+        letters, lengths = _sums(texts, [len(word) for word in words]), np.diff(texts.ends, prepend=0)
+        telling = _sums(texts, [fold(word) not in stopped for word in words])
         acronyms = _sums(texts, [own_case and word.isupper() and len(word) <= _ACRONYM for word in words])
-        is_acronym = (np.diff(texts.ends, prepend=0) == 1) & (acronyms > 0)
-        spelled = np.full(len(listed), -1, np.int32)
-        spelled[is_acronym] = texts.numbers[texts.ends[is_acronym] - 1]
+        is_acronym = (lengths == 1) & (acronyms > 0)
+        is_stopped = (telling == 0) & (lengths == 2) & own_case & (analysis > 2)
+        kept = is_acronym | is_stopped | (telling > 0) | ((lengths > 2) & (analysis > 2))
+        spelled, spellings = np.full(len(listed), -1, np.int32), dict[str, int]()
+        for form in np.flatnonzero(is_acronym | is_stopped).tolist():
+            own = texts.numbers[texts.ends[form] - lengths[form] : texts.ends[form]].tolist()
+            spelled[form] = spellings.setdefault(" ".join(words[word] for word in own), len(spellings))
         owners = np.array([owner for owner, *_ in listed], np.int32)
-        whole = cls(texts, owners, np.array([share for *_, share in listed], np.float64), spelled)
-        return whole.where((letters >= min_characters) & (is_acronym | (telling > 0)))
+        whole = cls(texts, owners, np.array([share for *_, share in listed], np.float64), spelled, list(spellings))
+        return whole.where((letters >= min_characters) & kept)
 
     def where(self, kept: Mask) -> Self:
         """Some of the forms."""
         lengths = np.diff(self.texts.ends, prepend=0)
         texts = self.texts._replace(numbers=self.texts.numbers[np.repeat(kept, lengths)], ends=np.cumsum(lengths[kept]))
-        return type(self)(texts, self.owners[kept], self.shares[kept], self.spelled[kept])
+        return type(self)(texts, self.owners[kept], self.shares[kept], self.spelled[kept], self.spellings)
 
     def uncovered(self) -> Self:
         """Without acronyms all of which another form of the label finds: an occurrence counts once for one label."""
         one = np.flatnonzero(np.diff(self.texts.ends, prepend=0) == 1)
         words = self.texts.numbers[self.texts.ends[one] - 1]
         of_label = list(zip(self.owners[one].tolist(), words.tolist(), strict=True))
-        written = [self.texts.words[word] if word >= 0 else "" for word in self.spelled[one].tolist()]
+        written = [self.spellings[place] if place >= 0 else "" for place in self.spelled[one].tolist()]
         others = defaultdict[tuple[int, int], set[str]](set)
         for key, spelling in zip(of_label, written, strict=True):
             others[key].add(spelling)

@@ -1,0 +1,196 @@
+"""Add the decisions of other review files and of exports to a review. Twice gives the same.
+
+Every reviewer keeps a verdict of one's own. Where the same reviewer decided otherwise here and there, the decision here
+stays, and the account names it; where two reviewers differ, both verdicts hold, and it names these.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, get_args
+
+from tagwright.core.checked import shown
+from tagwright.core.display import many
+from tagwright.data.corpus import was_reviewed_blind
+from tagwright.errors import ConfigError, option
+from tagwright.readers.documents.files import open_sources
+from tagwright.readers.lines import Place, json_lines, open_bytes, text_field
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.events import Decision, Verdict
+from tagwright.review.file import ReviewFile
+from tagwright.types import Document
+
+_Key: TypeAlias = tuple[str, str, str | None, str]
+"Document, reviewer, label and kind of a decision: a later one replaces an earlier one with the same."
+
+_EXPORTED = (*get_args(Verdict), "note", "done", "skip", "blind", "shown")
+"The actions that an export of decisions has."
+
+
+class Source(NamedTuple):
+    """What is read to be added: documents, decisions that hold, and which candidates were shown."""
+
+    documents: list[Document]
+    decisions: list[Decision]
+    shown: list[Decision]
+
+
+@dataclass
+class Merged:
+    """What came of a source. documents, decisions: how many were added. known: decisions that were there already.
+
+    kept: what is otherwise in the source, of the same reviewer. differing: (document, label) -> reviewer -> verdict, of
+    labels of the source that one reviewer accepts and another rejects. without_text: ids of documents with decisions of
+    which the review has no text.
+    """
+
+    documents: int = 0
+    decisions: int = 0
+    known: int = 0
+    kept: list[str] = field(default_factory=list)
+    differing: Mapping[tuple[str, str], Mapping[str, Verdict]] = field(default_factory=dict)
+    without_text: list[str] = field(default_factory=list)
+
+    def lines(self, path: Path) -> Iterator[str]:
+        """Say it, the counts in the first line. path: of the source."""
+        added = f"{many(self.documents, 'document')} and {many(self.decisions, 'decision')} added"
+        yield f"{path}: {added}, {self.known:,} known"
+        if self.without_text:
+            yield f"no text here of {many(len(self.without_text), 'document')} (first: {self.without_text[0]})"
+        yield from (f"kept here: {line}" for line in self.kept)
+        for (document, label), verdicts in self.differing.items():
+            said = ", ".join(f"{verdict}ed by {reviewer}" for reviewer, verdict in sorted(verdicts.items()))
+            yield f"reviewers differ: {document}: {label} {said}"
+
+
+def merge(file: ReviewFile, path: Path, reviewer: str = "") -> Merged:
+    """Add what a review file or an export holds to a review, all of its decisions or none.
+
+    reviewer: who decided on the labels of an export of documents, which does not say it. Raises InputError for a file
+    of another kind, ConfigError without a reviewer where one is needed, StorageError.
+    """
+    source, merged = _read(path, reviewer), Merged()
+    documents, decisions = ReviewedDocuments(file), Decisions(file)
+    own = [replace(each, id=documents.first_id(each)) for each in source.documents]
+    added = documents.add(own)
+    merged.documents = added.new
+    ids = dict(zip((each.id for each in source.documents), added.ids, strict=True))
+
+    def here(events: Iterable[Decision]) -> list[Decision]:
+        return [
+            replace(each, document=ids.get(each.document, each.document), reviewer=decisions.name_of(each.reviewer))
+            for each in events
+        ]
+
+    wanted = here(source.decisions)
+    new = _new(wanted, decisions, merged)
+    merged.decisions = len(new)
+    seen = {_key(each) for each in decisions.events_shown()}
+    decisions.add_all([*new, *(each for each in here(source.shown) if _key(each) not in seen)])
+    touched = {(each.document, each.label) for each in wanted if each.label}
+    every = decisions.verdicts()
+    merged.differing = {key: every[key] for key in every if key in touched and len({*every[key].values()}) > 1}
+    stored = {entry.id for entry in documents.entries()}
+    merged.without_text = [*dict.fromkeys(each.document for each in wanted if each.document not in stored)]
+    return merged
+
+
+def _new(wanted: Iterable[Decision], decisions: Decisions, merged: Merged) -> list[Decision]:
+    """The decisions to add; `merged` counts those that are known, and gets those that are otherwise here.
+
+    A decision that has been undone here since is known. Who has seen suggestions of a document cannot have reviewed it
+    blind.
+    """
+    log = {(_key(each), each.action, each.note, each.time) for _, each in decisions.events()}
+    current = {_key(each): each for each in decisions.current()}
+    begun = {(each.document, each.reviewer) for each in (*current.values(), *decisions.events_shown())}
+    new = list[Decision]()
+    for each in wanted:
+        mine = current.get(_key(each))
+        if (mine and (mine.action, mine.note) == (each.action, each.note)) or (
+            (_key(each), each.action, each.note, each.time) in log
+        ):
+            merged.known += 1
+        elif mine:
+            here, there = (one.note or f"{one.action}ed" for one in (mine, each))
+            what = each.label or "the note"
+            merged.kept.append(f"{each.document}: {what} {here} by {each.reviewer}, {there} in the other file")
+        elif each.action == "blind" and (each.document, each.reviewer) in begun:
+            merged.kept.append(f"{each.document}: reviewed by {each.reviewer} here, blind in the other file")
+        else:
+            new.append(each)
+    return new
+
+
+def _key(event: Decision) -> _Key:
+    return event.document, event.reviewer, event.label, "" if event.label is not None else event.action
+
+
+def _read(path: Path, reviewer: str) -> Source:
+    with open_bytes(path) as file:
+        start = file.read(16)
+    if start == b"SQLite format 3\0":
+        return _of_review(path)
+    first = next((record for _, record in json_lines(path)), {}) if start.lstrip()[:1] == b"{" else {}
+    if "reviewer" in first and "document" in first:
+        return _of_verdicts(path)
+    documents = [document for _, each in open_sources(path) for _, document in each]
+    if not reviewer:
+        raise ConfigError(
+            f"{path}: who decided on these labels? give {option('reviewer', 'NAME')}, or an export of "
+            f"{option('format', 'decisions')}, which says it"
+        )
+    return Source(documents, [event for each in documents for event in _decided(each, reviewer)], [])
+
+
+def _of_review(path: Path) -> Source:
+    with closing(ReviewFile.open_existing(path)) as file:
+        documents, decisions = ReviewedDocuments(file), Decisions(file)
+        return Source(
+            [documents[entry.number] for entry in documents.entries()], decisions.current(), decisions.events_shown()
+        )
+
+
+def _of_verdicts(path: Path) -> Source:
+    """An export of decisions or verdicts; of these, the labels given blind tell who reviewed a document so."""
+    rows = dict[tuple[str, str], list[tuple[Decision, bool]]]()
+    for line, record in json_lines(path):
+        decision = _decision(record, Place(path, line))
+        rows.setdefault((decision.document, decision.reviewer), []).append((decision, bool(record.get("blind"))))
+    decisions, shown_here = list[Decision](), list[Decision]()
+    for own in rows.values():
+        shown_here += [each for each, _ in own if each.action == "shown"]
+        own = [(each, is_blind) for each, is_blind in own if each.action != "shown"]
+        named = [each for each, is_blind in own if is_blind]
+        if named:
+            decisions += [*named, replace(named[-1], action="blind", label=None, rank=None, confidence=None)]
+            own = [(each, is_blind) for each, is_blind in own if not is_blind]
+        decisions += [each for each, _ in own]
+    return Source([], decisions, shown_here)
+
+
+def _decision(record: Mapping[str, Any], place: Place) -> Decision:
+    names = ("document", "reviewer", "label", "note", "model", "time")
+    texts: dict[str, Any] = {name: text_field(record, name, place) for name in names}
+    action: Any = "note" if texts["note"] else "".join(text_field(record, key, place) for key in ("verdict", "action"))
+    if not texts["document"] or not texts["reviewer"] or action not in _EXPORTED:
+        raise place.error(f"is no decision of a reviewer; expected an export of {option('format', 'decisions')}")
+    numbers = {name: record.get(name) for name in ("rank", "confidence", "drawn_from")}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise place.error(f"{name} is {shown(value)}, expected a number")
+    try:
+        return Decision(action=action, **(texts | {"label": texts["label"] or None} | numbers))
+    except ConfigError as error:
+        raise place.error(str(error)) from None
+
+
+def _decided(document: Document, reviewer: str) -> Iterator[Decision]:
+    """The decisions behind a document of an export: its labels, accepted, and that it is finished."""
+    of: dict[str, Any] = {"document": document.id, "reviewer": reviewer}
+    yield from (Decision(action="accept", label=label, **of) for label in document.labels)
+    if was_reviewed_blind(document):
+        yield Decision(action="blind", **of)
+    yield Decision(action="done", **of)
