@@ -20,6 +20,7 @@ from tests.tiny import tiny_encoder
 
 import tagwright as tw
 from tagwright import sklearn
+from tagwright.errors import InputError
 from tagwright.sklearn import TaggerClassifier
 
 NAMES = ["Bees", "Orchards", "Tax law"]
@@ -322,3 +323,23 @@ def test_what_those_would_check_holds_for_texts() -> None:
     backwards = classifier.predict_proba(TEXTS[::-1])[::-1]
     np.testing.assert_allclose(backwards, first, rtol=1e-6)
     np.testing.assert_allclose(classifier.fit(TEXTS, indicator()).predict_proba(TEXTS), first, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["array", "table", "sparse"])
+@pytest.mark.parametrize("other", [-1, 2, 0.5, np.nan])
+def test_an_indicator_matrix_holds_zeros_and_ones(kind: str, other: float) -> None:
+    """-1 may mean absent or unknown: it is refused, where scikit-learn refuses it and where it would take it."""
+    texts, names = ["Bees make honey.", "The tax on income."] * 4, ["Bees", "Taxes"]
+    right = np.array([[1, 0], [0, 1]] * 4, float)
+    wrong = right.copy()
+    wrong[5, 0] = other
+
+    def of_kind(y: Any) -> Any:
+        return {"array": np.asarray, "table": pytest.importorskip("pandas").DataFrame, "sparse": csr_matrix}[kind](y)
+
+    for method, options in (("svm", {}), ("zero_shot", WORDS)):
+        classifier = TaggerClassifier(method, labels=names, **options)
+        with pytest.raises(ValueError, match=r"for document 6 and label 1, expected 0 and 1 only"):
+            classifier.fit(texts, of_kind(wrong))
+    with pytest.raises(InputError, match="for document 6 and label 1"):
+        classifier.fit(texts, of_kind(right)).score(texts, of_kind(wrong))

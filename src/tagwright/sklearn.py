@@ -102,6 +102,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "k" in self._options:
             raise ConfigError("the labels per document are max_labels here; write max_labels=... for k=...")
         texts = _texts(X)
+        if y is not None and is_indicator(y):
+            _zeros_and_ones(y)
         vocabulary = self._vocabulary(y)
         untaught = y is None or method_name(self.method) == ZERO_SHOT
         gold = None if untaught else list(_ids(y, vocabulary))
@@ -170,9 +172,12 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         0.5
         """
         check_is_fitted(self, "tagger_")
-        if not is_indicator(y):
+        if is_indicator(y):
+            _zeros_and_ones(y)
+        else:
             vocabulary = self.tagger_.vocabulary
-            y = self._indicator(vocabulary.gold(with_labels(to_documents(_texts(X)), _ids(y, vocabulary))))
+            documents = to_documents(_texts(X), vocabulary.has)
+            y = self._indicator(vocabulary.gold(with_labels(documents, _ids(y, vocabulary))))
         return float(super().score(X, y, sample_weight))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -241,7 +246,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train the method, or load what it gave before for the same documents, labels and options."""
         if self.memory is None:
             return self._train(texts, vocabulary, gold)
-        documents = list(to_documents(texts))
+        documents = list(to_documents(texts, vocabulary.has))
         made = [__version__, method_name(self.method), _as_json(self._options), vocabulary.ids, gold]
         folder = Path(self.memory) / digest([*made, *vocabulary, *documents])
         if not folder.exists():
@@ -260,7 +265,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _run(self, X: Texts, rules: SuggestOptions) -> Run:  # noqa: N803
         check_is_fitted(self, "tagger_")
         self.tagger_.check(rules)
-        documents = to_documents(_texts(X))
+        documents = to_documents(_texts(X), self.tagger_.vocabulary.has)
         return Run.concat([self.tagger_.best(batch, rules) for batch in batches(documents)])
 
     def _indicator(self, run: Run) -> Any:
@@ -302,9 +307,26 @@ def _ids(y: Any, vocabulary: Vocabulary) -> Iterable[list[str]]:
         return map(_names, y)
     if y.shape[1] != len(vocabulary):
         raise InputError(f"y has {y.shape[1]} columns for {len(vocabulary)} labels; give one column for each label")
+    rows = _zeros_and_ones(y)
+    return [[vocabulary.ids[label] for label in rows[row].indices] for row in range(rows.shape[0])]
+
+
+class IndicatorError(InputError, ValueError):
+    """A matrix of labels holds other numbers than 0 and 1; scikit-learn expects a ValueError of its estimators."""
+
+
+def _zeros_and_ones(y: Any) -> csr_matrix:
+    """An indicator matrix, sparse and without stored zeros. Raises IndicatorError for other numbers than 0 and 1."""
     rows = csr_matrix(y)
     rows.eliminate_zeros()
-    return [[vocabulary.ids[label] for label in rows[row].indices] for row in range(rows.shape[0])]
+    if (other := rows.data != 1).any():
+        place = int(np.argmax(other))
+        document = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+        raise IndicatorError(
+            f"y holds {rows.data[place]} for document {document + 1} and label {rows.indices[place] + 1}, expected 0 "
+            "and 1 only; say what other numbers mean, as in y == 1"
+        )
+    return rows
 
 
 def _names(row: Any) -> list[str]:

@@ -308,7 +308,7 @@ def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
     on = ("stale.jsonl", "--labels", "labels.jsonl", *WORDS, "--json")
     assert json.loads(answer(run, "evaluate", *on))["documents"] == 4  # all but "4", which has no other label
     assert caplog.messages == [
-        "2 of 7 gold labels are not in the vocabulary and are left out: tax",
+        '2 of 7 gold labels are not in the vocabulary and are left out: tax (first: document "4")',
         "1 of 5 documents have no other label and are not scored",
         "4 documents: too few for the intervals to say much; score 10 or more",
     ]

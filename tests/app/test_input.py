@@ -71,8 +71,8 @@ def test_the_size_of_a_document_is_an_option_of_every_command(
     run: Command, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "50")
-    record = {"id": "long", "title": "Honey of the bees", "abstract": "bee " * 100, "labels": ["bee"], "author": "Ann"}
-    write("long.jsonl", [record])
+    record = {"id": "long", "title": "Honey of the bees", "abstract": "bee " * 100, "labels": ["bee"]}
+    write("long.jsonl", [{**record, "metadata": {"author": ["Ann"]}}])
     labels = () if command in ("read", "describe --graph") else ON_LABELS
     words = WORDS if command in ("suggest", "evaluate", "candidates") else ()
     given = (*command.split(), "long.jsonl", *labels, *words)
@@ -125,13 +125,13 @@ def test_a_wide_table_is_described_in_a_few_lines(run: Command) -> None:
     rows = [["title", *columns]]
     rows += [[f"Bees {row}", *(str(row if place % 2 else "same") for place in range(60))] for row in range(200)]
     Path("wide.csv").write_text("\n".join(map(",".join, rows)))
-    brief = answer(run, "describe", "wide.csv")
+    brief = answer(run, "describe", "wide.csv", "--quiet")
     assert len(brief.splitlines()) < 30
     assert "60, none of them read as text" in brief
     assert "col0, col10, col12, col14, col16 and 25 more (--all)" in brief
-    whole = answer(run, "describe", "wide.csv", "--all")
+    whole = answer(run, "describe", "wide.csv", "--quiet", "--all")
     assert all(f"documents with metadata {column} " in whole for column in columns)
-    assert len(json.loads(answer(run, "describe", "wide.csv", "--json"))["fields"]) == 60
+    assert len(json.loads(answer(run, "describe", "wide.csv", "--quiet", "--json"))["fields"]) == 60
 
 
 def test_training_takes_columns(run: Command) -> None:

@@ -121,7 +121,9 @@ def test_a_gold_label_outside_the_vocabulary_is_refused_or_left_out() -> None:
 def test_unknown_gold_labels_are_counted_and_the_first_are_named(caplog: pytest.LogCaptureFixture) -> None:
     documents = [Document("a", labels=("1", "yak", "emu")), Document("b", labels=("yak", "gnu", "ibex", "ibis"))]
     assert ZOO.gold(documents, unknown="warn").labels.tolist() == [0]
-    expected = "6 of 7 gold labels are not in the vocabulary and are left out: yak, emu, gnu and 2 more"
+    expected = (
+        '6 of 7 gold labels are not in the vocabulary and are left out: yak, emu, gnu and 2 more (first: document "a")'
+    )
     assert caplog.messages == [expected]
 
 
@@ -530,8 +532,8 @@ def test_a_name_that_several_labels_share_is_ambiguous_and_not_missing(caplog: p
     documents = [Document("1", labels=("Mercury", "Venus")), Document("2", labels=("Mercury", "Pluto"))]
     assert vocabulary.gold(documents, unknown="warn").labels.tolist() == [2]
     assert caplog.messages == [
-        "1 of 4 gold labels are not in the vocabulary and are left out: Pluto",
-        "2 of 4 gold labels are ambiguous and are left out: Mercury (m1, m2)",
+        '1 of 4 gold labels are not in the vocabulary and are left out: Pluto (first: document "2")',
+        '2 of 4 gold labels are ambiguous and are left out: Mercury (m1, m2) (first: document "1")',
     ]
     with pytest.raises(InputError, match=r'the label "Mercury", which is ambiguous, the name of m1, m2; give an id'):
         vocabulary.gold(documents)

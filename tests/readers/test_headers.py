@@ -101,7 +101,7 @@ def test_a_title_list_is_a_table_and_no_short_texts(tmp_path: Path, caplog: pyte
     )
     [found] = read(written(tmp_path, rows, "x.tsv"))
     assert (found.id, found.title, found.labels) == ("jb", "Journal of Bees", ())
-    assert 'metadata: "print_identifier", "online_identifier", "title_url"' in caplog.text
+    assert "not used: print_identifier, online_identifier, title_url (kept as metadata)" in caplog.text
 
 
 def test_an_export_of_the_web_of_science_is_read(tmp_path: Path) -> None:

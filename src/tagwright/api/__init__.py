@@ -6,7 +6,7 @@ polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,9 +15,10 @@ from tagwright.core.outputs import check_output
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import Texts, with_labels
-from tagwright.data.vocabulary import Labels, to_vocabulary
+from tagwright.data.vocabulary import Labels, label_test, to_vocabulary
 from tagwright.encoders.device import Device, Precision, model_settings
 from tagwright.errors import ConfigError
+from tagwright.readers.limits import within_limits
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 
@@ -54,7 +55,8 @@ def zero_shot(
     from tagwright.api.options import ZERO_SHOT, configuration
 
     with silence(not progress), model_settings(device=device, offline=offline):
-        known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+        labels = list(labels) if isinstance(labels, Iterator) else labels  # they may be read twice
+        known = _corpus(documents, None, labels)
         config = configuration(ZERO_SHOT, options)
         return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
 
@@ -104,7 +106,10 @@ def train(
             config = configuration(method, nested(method, options), language, paper=paper)
         except UnknownOptionError as error:
             raise error.among(ARGUMENTS_OF_A_JOB) from None
-        return Job(method=method, config=config, documents=lambda: _corpus(documents, gold), labels=labels, **job).run()
+        known = list(labels) if isinstance(labels, Iterator) else labels
+        return Job(
+            method=method, config=config, documents=lambda: _corpus(documents, gold, known), labels=known, **job
+        ).run()
 
 
 @named_arguments
@@ -295,8 +300,8 @@ def _tagged(
     for other in taggers[1:]:
         if list(other.vocabulary.ids) != list(vocabulary.ids):
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
-    seen = None if train is None else _corpus(train, None)
-    task = dataset.evaluation_set(_corpus(gold, y), vocabulary, seen, **rules)
+    seen = None if train is None else _corpus(train, None, vocabulary)
+    task = dataset.evaluation_set(_corpus(gold, y, vocabulary), vocabulary, seen, **rules)
     deepest = dataset.depth_for(measures)
     runs = {
         name: task.align(each)
@@ -311,6 +316,8 @@ def _origin(given: object) -> str:
     return str(given) if isinstance(given, str | Path) else "in Python"
 
 
-def _corpus(documents: Texts, y: Iterable[Any] | None) -> Corpus:
-    corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+def _corpus(documents: Texts, y: Iterable[Any] | None, labels: Labels | None) -> Corpus:
+    """The documents. labels: tell columns of labels from others; read only where a table has such a column."""
+    with within_limits(is_label=None if labels is None else label_test(lambda: to_vocabulary(labels))):
+        corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
     return corpus if y is None else Corpus.of(with_labels(corpus, y))

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tagwright.app.arguments import Chosen, Named, Reading
 from tagwright.core.checked import build, shown
 from tagwright.core.display import many
-from tagwright.core.progress import hint, note
+from tagwright.core.progress import hint, note, silence, unlogged
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
 from tagwright.data.corpus import Corpus, repeated_id
-from tagwright.data.vocabulary import Vocabulary, to_vocabulary
+from tagwright.data.vocabulary import Vocabulary, label_test, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.languages import choose_languages, main, with_names_in
-from tagwright.readers.limits import each_within_limits, skip
+from tagwright.readers.limits import each_within_limits, skip, within_limits
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.text.language import AUTO, TELLING, language_of, language_of_document, likely, parse_all, said
 from tagwright.types import Document
@@ -144,7 +144,7 @@ def fitted_model(model: Path, docs: Sequence[str], reading: Reading, output: Pat
                 f"{folder}: was fitted for another tagger than {model}; remove it, or name another output"
             )
         return folder
-    first = islice((document for _, each in sources(docs, reading) for _, document in each), MOST)
+    first = islice((document for _, each in sources(docs, reading, Chosen(model=model)) for _, document in each), MOST)
     loaded, documents = Tagger.load(model), list(first)
     fitted = with_fitted_weights(loaded, documents)
     if fitted is loaded:
@@ -179,13 +179,24 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
     return with_model(loaded, options)
 
 
-def read(docs: Sequence[str], reading: Reading) -> Corpus:
-    """The documents, all of which are read and checked. Raises ConfigError, InputError."""
-    return Corpus.read(*docs, **options_of(reading))
+def read(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Corpus:
+    """The documents, all of which are read and checked. chosen: as for `sources`. Raises ConfigError, InputError."""
+    with within_limits(is_label=_label_test(chosen)):
+        return Corpus.read(*docs, **options_of(reading))
 
 
-def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document]:
-    """Yield the documents one by one, without lines and rows that cannot be read.
+def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
+    """Whether a text is a label of the tagger or the file that is chosen; None for none."""
+
+    def known() -> Vocabulary:
+        with silence(), unlogged("tagwright"):  # the command reads it again, and then says what is to be said
+            return vocabulary(chosen)
+
+    return label_test(known) if chosen.labels or chosen.model else None
+
+
+def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[Document]:
+    """Yield the documents one by one, without lines and rows that cannot be read. chosen: as for `sources`.
 
     These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless of some
     file at least as many were read as were not: every file is something else then. Raises InputError for an id that
@@ -201,7 +212,7 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
 
     places, read_of = dict[str, str](), Counter[str]()
     try:
-        for file, place, document in each_within_limits(_located(docs, reading), collect=collect):
+        for file, place, document in each_within_limits(_located(docs, reading, chosen), collect=collect):
             if (first := places.setdefault(document.id, place)) is not place:
                 by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
                 raise repeated_id(document.id, first, place, by_line=by_line)
@@ -220,15 +231,15 @@ def documents_to_tag(docs: Sequence[str], reading: Reading) -> Iterator[Document
         skip(damaged.values())
 
 
-def _located(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, str, Document]]:
-    for file, documents in sources(docs, reading):
+def _located(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[tuple[str, str, Document]]:
+    for file, documents in sources(docs, reading, chosen):
         for line, document in documents:
             yield file, (f"{file}:{line}" if line else file), document
 
 
-def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:
-    """Yield the readable documents of each file."""
-    return open_sources(*docs, **options_of(reading))
+def sources(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[tuple[str, Iterator[Located]]]:
+    """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others."""
+    return open_sources(*docs, **options_of(reading), is_label=_label_test(chosen))
 
 
 def options_of(given: Reading) -> dict[str, Any]:

@@ -6,7 +6,7 @@ They may be texts, `Document`s, records, a column or a table of pandas, polars, 
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,7 +19,8 @@ from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns, listed
 from tagwright.readers.documents.records import Located, Record, checked
-from tagwright.readers.documents.tables import from_rows
+from tagwright.readers.documents.tables import class_names, from_rows, with_class_names
+from tagwright.readers.limits import each_within_limits
 from tagwright.readers.lines import Place, is_missing, is_nan
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -48,15 +49,16 @@ def is_single(documents: Texts) -> bool:
     return isinstance(documents, str | Document | Mapping)
 
 
-def to_documents(documents: Texts) -> Iterator[Document]:
+def to_documents(documents: Texts, is_label: Callable[[str], bool] | None = None) -> Iterator[Document]:
     """Each as a document; a `Document` is kept, and a text gets its position as id, from 1.
 
-    Raises InputError for anything that is not a document, and as `Corpus.read` does.
+    is_label: see `Limits`. Raises InputError for anything that is not a document, and as `Corpus.read` does.
 
     >>> [(document.id, document.text) for document in to_documents(["Bees fly.", Document("w", "Wasps")])]
     [('1', 'Bees fly.'), ('w', 'Wasps')]
     """
-    return (document for _, document in located(documents))
+    items = located(documents)
+    return (document for _, document in (each_within_limits(items, is_label=is_label) if is_label else items))
 
 
 def located(documents: Texts, columns: Columns | None = None, *, check: bool = False) -> Iterator[Located]:
@@ -170,7 +172,7 @@ def records_in(
     where there are no items.
     """
     if has_columns(values):
-        return enumerate(_of_table(values), 1), ()
+        return _of_table(values), ()
     rest = iter(_items(values, what, expected))
     first = list(islice(rest, 1))
     items = chain(first, rest)
@@ -200,35 +202,17 @@ def _items(values: Any, what: str, expected: str) -> Iterable[Any]:
     return values
 
 
-def _of_table(table: Any) -> Iterator[Record]:
-    """The rows of a table. Raises InputError for one that cannot be read."""
+def _of_table(table: Any) -> Iterator[tuple[int, Record]]:
+    """The rows of a table, from 1, with the names of class labels. Raises InputError for one that cannot be read."""
     if hasattr(table, "features"):
-        yield from _dataset_rows(table)
-        return
+        schema = getattr(table.features, "arrow_schema", None)
+        return with_class_names(enumerate(table, 1), class_names(schema and schema.metadata), "table")
     if not isinstance(table, Table):
         kind = f"{type(table).__module__}.{type(table).__name__}"
         raise InputError(f"a table of {kind} cannot be read (pandas can from 2.2 on); give a list of records")
     require("reading a table", "pyarrow")
     import pyarrow as pa
 
-    for batch in pa.RecordBatchReader.from_stream(table):
-        yield from batch.to_pylist(maps_as_pydicts="lossy")
-
-
-def _dataset_rows(dataset: Any) -> Iterator[Record]:
-    """The rows of a Hugging Face dataset, with the names of class labels for their numbers; -1 is no label."""
-    names = {column: _class_names(feature) for column, feature in (dataset.features or {}).items()}
-    for row in dataset:
-        yield {column: _named(value, names.get(column)) for column, value in row.items()}
-
-
-def _class_names(feature: Any) -> list[str] | None:
-    """The names of a ClassLabel, or of a list of them."""
-    names: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
-    return names
-
-
-def _named(value: Any, names: list[str] | None) -> Any:
-    if names is None or value is None:
-        return value
-    return [names[number] for number in (value if isinstance(value, list) else [value]) if number >= 0]
+    batches = pa.RecordBatchReader.from_stream(table)
+    rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="lossy"))
+    return with_class_names(enumerate(rows, 1), class_names(batches.schema.metadata), "table")

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from hashlib import blake2b
 from itertools import chain
@@ -28,9 +28,9 @@ from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.data.text_languages import TextLanguages
-from tagwright.errors import ConfigError, InputError, option
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.catalogue import last_part, main_heading, read_reference
-from tagwright.readers.documents.columns import SAMPLE, Columns, split_labels
+from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, split_labels
 from tagwright.readers.documents.html import label_without_tags
 from tagwright.readers.headers import LIKE_LABELS, among
 from tagwright.readers.labels.jsonl import read_records, to_record
@@ -62,7 +62,7 @@ Field: TypeAlias = Literal[
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 6
+PARSER = 7
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -313,19 +313,23 @@ class Vocabulary(Sequence[Label]):
         position = self._names.get(_folded(value))
         return self._referred(value) if position is None else position
 
+    def has(self, value: str) -> bool:
+        """Whether the value is a label, as `resolve` finds it."""
+        return self.resolve(value) is not None
+
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        unknown: what to do about labels that the vocabulary lacks, and names that several labels share; a warning gives
-        the number of each and the first few.
-        Raises InputError naming document and label for "error".
+        A label that the vocabulary lacks is several where separators stand between labels that it has, as in "Bees;
+        Honey". unknown: what to do about others that it lacks, and names that several labels share; a warning gives the
+        number of each, the first few, and the first document. Raises InputError naming document and label for "error".
         """
-        missing = Counter[str]()
+        missing, first = Counter[str](), dict[str, str]()
         read = documents if unknown == "ignore" else self.with_hint(documents)
-        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in read)
+        rows = (set(self._gold(document, None if unknown == "error" else missing, first)) for document in read)
         run = Run.from_rows(rows)
         if missing and unknown == "warn":
-            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing))
+            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing), first)
         return run
 
     def with_hint(self, documents: Iterable[Document]) -> Iterator[Document]:
@@ -338,10 +342,8 @@ class Vocabulary(Sequence[Label]):
             yield document
         like = (field for field, values in held.items() if among(field, LIKE_LABELS) or self.has_all(values))
         if not labelled and (name := next(like, "")):
-            remedy = option("columns", f"labels={name}", python=f"Corpus.of(documents, labels={shown(name)})")
-            _log.warning(
-                "none of %s has a label; the metadata %s looks like labels: %s", many(count, "document"), name, remedy
-            )
+            problem = "none of %s has a label; the metadata %s looks like labels: %s"
+            _log.warning(problem, many(count, "document"), name, remedy(labels=name))
 
     def has_all(self, cells: Iterable[str]) -> bool:
         """Whether the cells of a column hold ids and names of two labels or more, and nothing else.
@@ -521,24 +523,47 @@ class Vocabulary(Sequence[Label]):
     def _preferred_names(self) -> Iterator[tuple[str, int]]:
         return ((_folded(label.name), position) for position, label in enumerate(self))
 
-    def _gold(self, document: Document, missing: Counter[str] | None) -> Iterator[int]:
-        """The known labels of a document; unknown ones are counted in `missing`, or else an error."""
+    def _gold(self, document: Document, missing: Counter[str] | None, first: dict[str, str]) -> Iterator[int]:
+        """The known labels of a document; unknown ones are counted in `missing`, or else an error.
+
+        first: gets the document in which an unknown label is met first.
+        """
         for label in document.labels:
             position = self.resolve(label)
             if position is not None:
                 yield position
+            elif several := self._several(label):
+                yield from several
             elif missing is not None:
                 missing[label] += 1
+                first.setdefault(label, document.id)
             else:
                 problem = f"document {shown(document.id)} has the label {shown(label)}, which is "
                 if ids := self.ambiguous([label]).get(label):
                     raise InputError(f"{problem}ambiguous, the name of {', '.join(ids)}; give an id")
                 raise InputError(f"{problem}not in the vocabulary{self._nearest(label)}")
 
+    def _several(self, text: str) -> list[int]:
+        """The labels in a text that are all in the vocabulary, between separators; none where one is not.
+
+        doccano writes `#` between them.
+        """
+        for mark in (mark for mark in ";|\n#," if mark in text):
+            found = [self.resolve(part) for part in text.split(mark) if part.strip()]
+            if found and None not in found:
+                return [position for position in found if position is not None]
+        return []
+
     def _nearest(self, label_id: str) -> str:
         """A hint for an error message."""
         near = nearest(label_id, self.ids)
         return f"; did you mean {shown(near)}?" if near else ""
+
+
+def label_test(vocabulary: Callable[[], Vocabulary]) -> Callable[[str], bool]:
+    """Whether a text is a label of a vocabulary, which is read when the first text is to be tested."""
+    known = cache(vocabulary)
+    return lambda text: known().has(text)
 
 
 def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
@@ -548,15 +573,20 @@ def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     return next(twice, (0, 0))
 
 
-def say_left_out(missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}) -> None:
-    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name."""
+def say_left_out(
+    missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}, first: Mapping[str, str] = {}
+) -> None:
+    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name.
+
+    first: label -> the document in which it is met first.
+    """
     unknown = [label for label in missing if label not in ambiguous]
     shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
     for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
         if count := sum(missing[label] for label in labels):
-            _log.warning(
-                "%s of %s gold labels are %s and are left out: %s", f"{count:,}", f"{of:,}", problem, few(names)
-            )
+            place = f" (first: document {shown(first[labels[0]])})" if labels[0] in first else ""
+            left_out = f"{problem} and are left out: {few(names)}{place}"
+            _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
 
 def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:

@@ -49,6 +49,9 @@ class Limits:
     collect: Callable[[InputError], object] | None = None
     """Gets the errors of lines, rows and files that cannot be read, which are then left out; returns False for one that
     is not collected. An error that makes the rest of a file unreadable, as damaged compression does, is raised."""
+    is_label: Callable[[str], bool] | None = None
+    """Whether a text is a label of the vocabulary at hand, by id or name; None without one. It tells columns of labels
+    from others, and a label that holds a separator from several."""
     skipped: list[InputError] | None = None
     "Gets the errors of files that cannot be read and are skipped, as others can."
 

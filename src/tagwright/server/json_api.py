@@ -37,6 +37,7 @@ from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import (
     MULTIPART,
     Form,
+    ReadDocuments,
     Upload,
     check_size,
     label_rules,
@@ -121,7 +122,8 @@ class JsonApi:
             Operation("GET", "/api/models", self.list_models, object_({"models": array(model)})),
             Operation("POST", "/api/suggest", self.suggest, suggested, body=_REQUEST),
             Operation(
-                "POST", "/api/files", self.suggest_for_file, object_({"documents": array(suggested)}), options,
+                "POST", "/api/files", self.suggest_for_file,
+                object_({"documents": array(suggested), "notes": array(_TEXT)}), options,
                 body=_FORM, body_type=MULTIPART,
             ),
             Operation(
@@ -159,7 +161,8 @@ class JsonApi:
             raise Problem(422, str(error), "File cannot be read") from None
         if len(documents) > 32:
             raise Problem(422, f"the file holds {len(documents)} documents, at most 32 are accepted")
-        return await self._answered(documents, options, lambda answers: {"documents": answers})
+        notes = list(documents.notes) if isinstance(documents, ReadDocuments) else []
+        return await self._answered(documents, options, lambda answers: {"documents": answers, "notes": notes})
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name, notation or id."""

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from tagwright.core.atomic import scratch_folder
+from tagwright.core.display import SOME_FAILED
 from tagwright.core.workers import run
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
@@ -289,12 +290,18 @@ async def apart(request: Request, read: Callable[..., T], *given: Any) -> T:
     return await asyncio.get_running_loop().run_in_executor(request.app.state.readers, read, *given)
 
 
+class ReadDocuments(list[Document]):
+    """The documents of a file. notes: what the reader says of it, such as columns that it does not use."""
+
+    notes: Sequence[str] = ()
+
+
 async def read_documents(request: Request, file: Upload) -> list[Document]:
     """Read the documents of a file without blocking the server; clients take turns. Raises InputError, and Busy."""
     return await apart(request, read_upload, file.name, file.content)
 
 
-def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> list[Document]:
+def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> ReadDocuments:
     """Read the documents of a file: PDF, docx, JATS, TEI, HTML, LaTeX, text, JSON lines, tables.
 
     name: from the client; tells the format, and is never used as a path. seconds: time limit. most: bytes of all
@@ -305,19 +312,8 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     shown, digest = shown_name(name), blake2b(content, digest_size=4).hexdigest()
     with scratch_folder() as folder:
         path = stored(folder, shown, content)
-        command = [
-            "-m",
-            "tagwright",
-            "read",
-            "--format",
-            "jsonl",
-            "--quiet",
-            "--max-document-size",
-            str(LARGEST),
-            "--",
-            str(path),
-        ]
-        printed, _ = run_on(path, shown, command, seconds, most)
+        command = ["-m", "tagwright", "read", "--format", "jsonl", "--max-document-size", str(LARGEST)]
+        printed, said = run_on(path, shown, [*command, "--", str(path)], seconds, most)
     if len(printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
         raise InputError(Text(form, count=f"{most:,}"), shown)
@@ -326,7 +322,10 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
         form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
         raise InputError(Text(form, count="1,000"), shown)
     documents = (to_document(json.loads(line), SHAPES["jsonl"], Place(shown, 0)) for line in lines)
-    return [_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents if document.text.strip()]
+    named = (_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents)
+    read = ReadDocuments(document for document in named if document.text.strip())
+    read.notes = _notes(said, path, shown)
+    return read
 
 
 def shown_name(name: str) -> str:
@@ -355,16 +354,30 @@ def run_on(path: Path, shown: str, command: Sequence[str], seconds: float, most:
         text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
         raise InputError(text, shown) from None
     if code and len(printed) <= most:
-        raise _reading_error(said, path, shown)
+        raise _reading_error(said, path, shown, code)
     return printed, said
 
 
-def _reading_error(said: str, path: Path, shown: str) -> InputError:
-    """The error of the command, under the client's name for the file. said: the end of its standard error."""
-    last = said.rpartition("\n")[2]
-    if match := re.fullmatch(rf"tagwright: (?:{re.escape(str(path))}(?::(\d+))?: )?(.*)", last):
-        problem = re.sub(r"(?:; |, or )(?:(?!, or )[^;])*--[a-z][^;]*", "", match[2])  # an upload has no options
-        return InputError(problem, shown, int(match[1]) if match[1] else None)
+def _notes(said: str, path: Path, shown: str) -> list[str]:
+    """What the command has said, under the client's name for the file, without the advice to use its options."""
+    lines = dict.fromkeys(line.removeprefix("tagwright: ").replace(str(path), shown) for line in said.splitlines())
+    return [_without_options(line)[:1000] for line in [*lines][-20:] if line.strip()]
+
+
+def _without_options(line: str) -> str:
+    """The line without advice to give an option: an upload has none."""
+    return re.sub(r"(?:; |, or )(?:(?!, or )[^;])*--[a-z][^;]*", "", line)
+
+
+def _reading_error(said: str, path: Path, shown: str, code: int = 2) -> InputError:
+    """The error of the command, under the client's name for the file. said: the end of its standard error.
+
+    Of a file of which only some can be read, it is the first.
+    """
+    place, lines = re.escape(str(path)), said.splitlines() or [""]
+    last = next((line for line in lines if code == SOME_FAILED and re.match(rf"{place}:\d+: ", line)), lines[-1])
+    if match := re.fullmatch(rf"(?:tagwright: |(?={place}))(?:{place}(?::(\d+))?: )?(.*)", last):
+        return InputError(_without_options(match[2]), shown, int(match[1]) if match[1] else None)
     if match := re.match(r"(?:\w+\.)*(\w+(?:Error|Exception))\b", last):
         return InputError(Text("cannot be read (%(reason)s)", reason=match[1]), shown)
     return InputError(Text("cannot be read: the file crashed the reader"), shown)

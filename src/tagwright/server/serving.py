@@ -222,7 +222,8 @@ def open_review(model: ServedModel, options: ServerOptions, reading: Mapping[str
         return None
     file = ReviewFile(options.reviews)
     review = Review(model, file, options.random_share, options.order, options.blind_share)
-    sources = open_sources(*options.documents, **reading) if options.documents else ()
+    known = model.tagger.vocabulary.has
+    sources = open_sources(*options.documents, is_label=known, **reading) if options.documents else ()
     added = review.documents.add(document for _, documents in sources for _, document in documents)
     if added.changed:
         _log.warning(

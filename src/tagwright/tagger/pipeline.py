@@ -242,7 +242,7 @@ class Tagger:
         """
         options = SuggestOptions(k=k, **rules)
         self.check(options)
-        return Run.concat([self.best(batch, options) for batch in batches(to_documents(documents))])
+        return Run.concat([self.best(batch, options) for batch in batches(self._documents(documents))])
 
     @overload
     def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
@@ -275,7 +275,7 @@ class Tagger:
         """
         options = SuggestOptions(k=k, **rules)
         with silence(not progress):
-            rows = [row for _, row in self.suggestions(to_documents(documents), options)]
+            rows = [row for _, row in self.suggestions(self._documents(documents), options)]
         return rows[0] if is_single(documents) else rows
 
     @overload
@@ -301,8 +301,12 @@ class Tagger:
         """
         options = SuggestOptions(k=k, **rules)
         with silence(not progress):
-            rows = [row for _, row in self.suggestions(to_documents(documents), options, explain=True)]
+            rows = [row for _, row in self.suggestions(self._documents(documents), options, explain=True)]
         return rows[0] if is_single(documents) else rows
+
+    def _documents(self, documents: Texts) -> Iterator[Document]:
+        """The documents; the labels tell columns of labels from others."""
+        return to_documents(documents, self.vocabulary.has)
 
     def encode(self, documents: Texts) -> Floats:
         """Return (documents, dim) float32 vectors of norm 1; (dim,) for one document, as sentence-transformers does.
@@ -315,7 +319,7 @@ class Tagger:
         dense = next((stage for stage in map(plain, self.retrievers.values()) if isinstance(stage, Dense)), None)
         if dense is None:
             raise ConfigError(f"this tagger has no encoder, only {', '.join(self.stages)}; add the stage dense")
-        texts = [document.read_as(dense.options.text_field) for document in to_documents(documents)]
+        texts = [document.read_as(dense.options.text_field) for document in self._documents(documents)]
         vectors = dense.encoder.encode(texts, role="query", progress="encoding")
         return vectors[0] if is_single(documents) else vectors
 

@@ -171,3 +171,19 @@ def test_suggestions_go_to_the_tool_and_its_answers_come_back(tool: str, tmp_pat
 
 def test_no_document_is_an_empty_list() -> None:
     assert json.loads("".join(tool_lines("argilla", []))) == []
+
+
+def test_what_is_not_used_of_an_export_is_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Labels that half of the people or fewer chose, cancelled annotations, results of other kinds."""
+    caplog.set_level("INFO")
+    rating = {"type": "rating", "from_name": "stars", "value": {"rating": 3}}
+    task = {"id": 1, "data": {"text": "Bees"}, "annotations": [
+        annotation(result("bees", "wasps"), rating), annotation(result("bees")),
+        annotation(result("tax"), cancelled=True),
+    ]}  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps([task]))
+    assert [document.labels for document in read(tmp_path / "a.json")] == [("bees",)]
+    [said] = [message.partition("not used: ")[2] for message in caplog.messages]
+    assert {*said.split(", ")} == {
+        "results of stars (1)", "cancelled annotations (1)", "labels that half of the people or fewer chose (1)",
+    }  # fmt: skip

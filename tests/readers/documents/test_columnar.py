@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import subprocess
 import sys
@@ -12,7 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.readers.reading import outcome, read, refusal, written
+from tests.readers.samples import arrow
 
+from tagwright.data.corpus import Corpus
 from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
@@ -191,3 +195,82 @@ def test_a_column_of_maps_is_read_and_measured_row_by_row(tmp_path: Path) -> Non
     with document_limit(1_000):
         found = read(tmp_path / "x.parquet")
     assert [document.metadata for document in found] == [{"author": ("Ann",)}, {}, {"author": (400 * "a",)}]
+
+
+# Class labels of Hugging Face, whose names are in the metadata of the schema
+
+CLASS = {"names": ["Bees", "Orchards", "Taxes"], "_type": "ClassLabel"}
+
+
+def of_hugging_face(feature: Any, values: list[Any]) -> pa.Table:
+    table = pa.table({"text": ["Honey"] * len(values), "labels": values})
+    info = {"info": {"features": {"text": {"dtype": "string", "_type": "Value"}, "labels": feature}}}
+    return table.replace_schema_metadata({"huggingface": json.dumps(info)})
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream", "folder", "memory"])
+@pytest.mark.parametrize(
+    ("feature", "values", "labels"),
+    [
+        (CLASS, [2, 0, -1, None], [("Taxes",), ("Bees",), (), ()]),
+        ({"feature": CLASS, "_type": "Sequence"}, [[0, 1], []], [("Bees", "Orchards"), ()]),
+        ({"feature": CLASS, "_type": "List"}, [[2, -1]], [("Taxes",)]),
+        ([CLASS], [[1]], [("Orchards",)]),
+        ({"dtype": "int64", "_type": "Value"}, [[1]], [("1",)]),
+    ],
+)
+def test_class_labels_keep_their_names(
+    tmp_path: Path, kind: str, feature: Any, values: list[Any], labels: list[tuple[str, ...]]
+) -> None:
+    table = of_hugging_face(feature, values)
+    assert [document.labels for document in through(kind, table, tmp_path)] == labels
+
+
+def through(kind: str, table: pa.Table, folder: Path) -> list[Document]:
+    """The documents of a table that went through a file, a stream, a saved dataset, or none."""
+    if kind == "memory":
+        return list(Corpus.of(table))
+    if kind == "parquet":
+        pq.write_table(table, folder / "x.parquet")
+        return read(folder / "x.parquet")
+    content = arrow(table, stream=kind != "arrow")
+    if kind != "folder":
+        return read(written(folder, content, "x.arrow"))
+    written(folder, content, "set/train/data-00000-of-00001.arrow")
+    written(folder, arrow(table), "set/train/cache-1.arrow")
+    written(folder, '{"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}', "set/train/state.json")
+    written(folder, "{}", "set/train/dataset_info.json")
+    written(folder, '{"splits": ["train"]}', "set/dataset_dict.json")
+    return read(folder / "set")
+
+
+def test_a_dataset_that_hugging_face_saved_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features({"text": datasets.Value("string"), "labels": datasets.ClassLabel(names=["a", "b"])})
+    rows = {"text": ["Honey", "Tax"], "labels": [1, 0]}
+    datasets.Dataset.from_dict(rows, features).save_to_disk(tmp_path / "set")
+    assert [document.labels for document in read(tmp_path / "set")] == [("b",), ("a",)]
+    assert caplog.messages == []
+
+
+def test_a_number_that_is_no_class_is_an_error(tmp_path: Path) -> None:
+    pq.write_table(of_hugging_face(CLASS, [0, 3]), tmp_path / "x.parquet")
+    assert refusal(tmp_path / "x.parquet") == "x.parquet:2: labels is 3, expected numbers of its 3 classes, from 0"
+
+
+def test_a_stream_is_refused_like_a_file(tmp_path: Path) -> None:
+    """Where it is cut off, and where it is compressed, since it may unpack to any size."""
+    content = arrow(pa.table({"text": ["Honey"]}), stream=True)
+    assert refusal(written(tmp_path, content[:-40], "x.arrow")).startswith(
+        "x.arrow: is no Arrow file, or a damaged one"
+    )
+    sink, options = io.BytesIO(), pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, (table := pa.table({"text": ["Honey " * 99]})).schema, options=options) as writer:
+        writer.write_table(table)
+    assert "it is compressed; write it uncompressed" in refusal(written(tmp_path, sink.getvalue(), "y.arrow"))
+
+
+def test_a_saved_dataset_whose_state_is_damaged_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "{", "set/state.json")
+    written(tmp_path, "{}", "set/dataset_info.json")
+    assert refusal(tmp_path / "set").startswith("state.json: is no state of a saved dataset")

@@ -34,8 +34,8 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     assert jumper.metadata["vendor"] == ("Knit",)
     assert (hat.id, hat.title, hat.abstract) == ("red-hat", "Red Hat", "A hat.")
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
-        'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
-        'metadata: "vendor", "type", "tags", "variant sku", "seo description"; '
+        'products.csv: columns: text from "body (html)", id from "handle"; HTML is stripped from text; '
+        "not used: vendor, type, tags, variant sku, seo description (kept as metadata); "
         "to change this: Corpus.of(documents, title=..., text=..., labels=...)",
         "products.csv: 1 row left out, with the id of the row above and no text: 3",
     ]

@@ -158,7 +158,7 @@ def test_sources_that_are_not_there_are_refused(tmp_path: Path) -> None:
 def test_of_many_papers_the_damaged_are_reported_and_the_others_read(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In a folder, a glob, or named one by one; in a folder other files are passed over."""
+    """In a folder, a glob, or named one by one; a line counts them, and the other files of a folder."""
     for name, content in {
         "a.txt": b"Bees", "b.txt": b"\xff", "c.pdf": b"%PDF", "d.docx": b"", "e.xml": b"<score/>", "f.json": b"{",
         "g.html": b"<p>Bees", "h/i.json": b'{\n"id": "7",\n"title": "Bees"}', "j.png": b"", ".k.txt": b"\xff",
@@ -167,8 +167,9 @@ def test_of_many_papers_the_damaged_are_reported_and_the_others_read(
     ids = [document.id for document in read(tmp_path)]
     assert ids == ["a.txt", "g.html", "7"]
     assert [message.rpartition("/")[2].partition(": ")[0] for message in caplog.messages] == [
-        "b.txt:1", "c.pdf", "d.docx", "e.xml", "f.json:1", "5 of 8 files could not be read",
+        "b.txt:1", "c.pdf", "d.docx", "e.xml", "f.json:1", "9 files",
     ]  # fmt: skip
+    assert caplog.messages[-1] == "9 files: 3 read; 5 could not be read; 1 left out: .png 1"
     caplog.clear()
     assert len(read(tmp_path / "[a-c].*")) == len(read(tmp_path / "a.txt", tmp_path / "b.txt")) == 1
     assert caplog.messages[2:] == [

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,49 @@ def test_a_training_file_of_fasttext_is_no_text(tmp_path: Path) -> None:
     path = written(tmp_path, "__label__bees They fly.\n__label__tax __label__law It is paid.\n", "train.txt")
     assert refusal(path).startswith("train.txt: is a training file of fastText, expected a text; write its lines as {")
     assert read(written(tmp_path, "The labels begin with\n__label__bees\n", "notes.txt"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        (
+            "train.txt",
+            "2 3 3\n0,1 0:1.0 1:0.5\n2 2:1.0\n",
+            "numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words",
+        ),
+        ("a.txt", "1 3:0.5 7:1\n-1 2:1e-3 # bees\n", "numbers"),
+        ("a.txt", "+1 qid:3 1:0.2\n", "numbers"),
+        ("a.svm", "1,4 3:0.5 7:1\n 2:1 5:1\n", "numbers"),
+        ("a.txt", "__label__bees They fly.\n", "fastText"),
+        ("a.txt", "1,2\tBees fly\n3\tTaxes\n", "PECOS, with numbers of labels before each text"),
+        ("X.trn.txt", "Bees fly\nTaxes\n", "another tool (XR-Transformer, PECOS, AttentionXML)"),
+        ("train_labels.txt", "bees wasps\ntax\n", "another tool (XR-Transformer, PECOS, AttentionXML)"),
+    ],
+)
+def test_training_files_of_other_tools_are_refused_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, kind: str
+) -> None:
+    """As a file, and on standard input, where there is no name."""
+    message = refusal(written(tmp_path, content, name))
+    assert message.startswith(f"{name}: is a training file of {kind}")
+    assert message.endswith('write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file')
+    if kind.startswith("another"):
+        return
+
+    class Stdin:
+        buffer = io.BytesIO(content.encode())
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert refusal("-").startswith(f"standard input: is a training file of {kind}")
+
+
+@pytest.mark.parametrize(
+    "text", ["10:30 Bees fly\n11:00 Wasps\n", "1:1 In the beginning", "2024\nBees", "1,200\tBirds", ""]
+)
+def test_texts_with_numbers_are_texts(tmp_path: Path, text: str) -> None:
+    assert read(written(tmp_path, text or "Bees", "a.txt"))
+
+
+@pytest.mark.parametrize("name", ["Y.npz", "X.npy"])
+def test_arrays_are_refused(tmp_path: Path, name: str) -> None:
+    assert refusal(written(tmp_path, b"PK\x03\x04", name)).startswith(f"{name}: holds arrays of NumPy, expected texts")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import MODEL, Cut, Docs, Json, MonitorLog, Offline, Quiet, Reading, model_in_use
+from tagwright.app.arguments import MODEL, Chosen, Cut, Docs, Json, MonitorLog, Offline, Quiet, Reading, model_in_use
 from tagwright.core.display import SOME_FAILED
 
 
@@ -59,7 +59,7 @@ def batch(
     work.check_apart(docs, output)
     if fit_weights:
         model = inputs.fitted_model(model, docs, reading, output)
-    sources = inputs.sources(docs, reading)
+    sources = inputs.sources(docs, reading, Chosen(model=model))
     version = inputs.version_of(model) if monitor else ""
     done = work.run(
         *(sources, model, output, options, share), processes=processes, ray=ray, monitor=monitor, version=version

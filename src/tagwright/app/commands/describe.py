@@ -45,7 +45,7 @@ def describe(
         raise ConfigError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
     if not candidates and (chosen.model or chosen.settings):
         raise ConfigError("--model and --set name the tagger of --candidates; add --candidates, or leave them out")
-    corpus = inputs.read(docs, reading)
+    corpus = inputs.read(docs, reading, chosen)
     if graph and list_:
         neighbours = ({"id": id_, "neighbours": ids} for id_, ids in Graph.of(corpus).neighbour_ids(path[0]))
         render.print_lines(json.dumps(each, ensure_ascii=False) for each in neighbours)
@@ -58,7 +58,7 @@ def describe(
         )
         render.print_ceilings(dataset.ceilings(tagger, task), tagger, as_json=as_json)
     else:
-        others = inputs.read(test, reading) if test else None
+        others = inputs.read(test, reading, chosen) if test else None
         labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None
         described = description.describe(corpus, labels, others, brief=not (every or as_json))
         render.print_description(described, as_json=as_json)

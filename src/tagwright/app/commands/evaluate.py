@@ -58,8 +58,8 @@ def evaluate(
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
     names = _named(measures)
-    corpus = inputs.read(docs, reading)
-    seen = inputs.read(train, reading) if train else None
+    corpus = inputs.read(docs, reading, chosen)
+    seen = inputs.read(train, reading, chosen) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
     shown = inputs.in_languages_of(corpus, chosen, labels)
@@ -111,8 +111,9 @@ def compare(
         )
     wanted = _named(measures)
     depth = dataset.depth_for(wanted)
-    corpus = inputs.read(docs, reading)
-    seen = inputs.read(train, reading) if train else None
+    judged = Chosen(labels, language, None if labels or not model else files[-1])
+    corpus = inputs.read(docs, reading, judged)
+    seen = inputs.read(train, reading, judged) if train else None
     taggers = [inputs.tagger(Chosen(labels, language, each)) for each in files[len(run) :]]
     if labels or not taggers:
         chosen = Chosen(labels, language)

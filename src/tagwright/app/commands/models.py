@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Json, Quiet, Reading, SkipUnlabelled, Unknown
+from tagwright.app.arguments import Chosen, Json, Quiet, Reading, SkipUnlabelled, Unknown
 from tagwright.core.display import print_json
 from tagwright.errors import ConfigError
 
@@ -47,7 +47,8 @@ def models(
     elif action == "compare":
         from tagwright.app import inputs, render
 
-        pair, documents = (first, second or versions.current.name), inputs.read(test, reading)
+        pair = (first, second or versions.current.name)
+        documents = inputs.read(test, reading, Chosen(model=versions.current.folder))
         compared = versions.compare(first, documents, other=pair[1], skip_unlabelled=skip_unlabelled, unknown=unknown)
         render.print_comparison(
             compared, {each.name: each.folder for each in map(versions.__getitem__, pair)}, as_json=as_json

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import Docs, LabelFile, Quiet, Reading
+from tagwright.app.arguments import Chosen, Docs, LabelFile, Quiet, Reading
 from tagwright.errors import InputError
 
 
@@ -27,11 +27,12 @@ def read(
     from tagwright.data.trec import qrels_lines
     from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 
+    chosen = Chosen(labels)
     if output != "qrels":
-        for document in inputs.documents_to_tag(docs, reading):
+        for document in inputs.documents_to_tag(docs, reading, chosen):
             render.print_document(document, line=output == "jsonl")
         return
-    corpus = inputs.read(docs, reading)
+    corpus = inputs.read(docs, reading, chosen)
     own = {label for document in corpus for label in document.labels}
     if not own:
         raise InputError("none of the documents has a gold label, so there are no qrels to print")

@@ -89,7 +89,7 @@ def reviews(
     from tagwright.review.file import ReviewFile
 
     if sample:
-        _sample(files, reading, n, seed, as_json=output == "jsonl")
+        _sample(files, reading, chosen, n, seed, as_json=output == "jsonl")
         return
     if added:
         _import([Path(each) for each in files], reviewer)
@@ -178,12 +178,12 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Chosen, *
         skip(InputError(line) for line in lines)
 
 
-def _sample(docs: Sequence[str], reading: Reading, n: int, seed: int, *, as_json: bool) -> None:
+def _sample(docs: Sequence[str], reading: Reading, chosen: Chosen, n: int, seed: int, *, as_json: bool) -> None:
     """Print the documents without labels to label next."""
     from tagwright.app import inputs
     from tagwright.review import sampling
 
-    unlabelled = [document for document in inputs.read(docs, reading) if not document.labels]
+    unlabelled = [document for document in inputs.read(docs, reading, chosen) if not document.labels]
     for place in sampling.sample(unlabelled, n, seed=seed):
         document = unlabelled[place]
         as_line = json.dumps({"id": document.id, "title": document.title}, ensure_ascii=False)

@@ -54,7 +54,7 @@ def suggest(
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
-    documents, ahead = tee(inputs.documents_to_tag(docs, reading))
+    documents, ahead = tee(inputs.documents_to_tag(docs, reading, chosen))
     kept: list[Prepared] = []
     with lasting(), often_switched():
         tagger = inputs.tagger(chosen, ahead, kept)

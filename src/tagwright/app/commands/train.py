@@ -85,6 +85,7 @@ def train(
     from tagwright.api.job import Job
     from tagwright.api.options import ZERO_SHOT, check_given, configuration, method_name, named, settings_of_paper
     from tagwright.app import inputs, render
+    from tagwright.app.arguments import Chosen
     from tagwright.app.options import options_of, values_of
 
     kind = named(method)
@@ -98,10 +99,11 @@ def train(
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
     if not docs and method_name(method) != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
+    chosen = Chosen(job.labels, job.language, job.model)
     Job(
         method=method,
         config=configuration(method, values_of(config, values), job.language, paper=paper),
-        documents=(lambda: inputs.read(docs, reading)) if docs else (),
+        documents=(lambda: inputs.read(docs, reading, chosen)) if docs else (),
         files=[*docs, *filter(None, [config])],
         **vars(job),
     ).run()

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tagwright.core.checked import shown
+from tagwright.readers.account import say_unused
 from tagwright.readers.lines import Place
 from tagwright.types import Document
 
@@ -68,18 +69,20 @@ def labelled(records: Iterable[tuple[int, Record]], path: Any, question: str = "
     """Return the records of a JSON file; where they are exported by one of the tools, as those of labelled documents.
 
     question: the tag or question whose answers are the labels; "": all choices and taxonomies, or lists. Of several
-    people's answers, labels count that more than half of them chose. Raises InputError for fields of wrong types.
+    people's answers, labels count that more than half of them chose. A line counts what is not used, other labels among
+    it. Raises InputError for fields of wrong types.
     """
-    records = iter(records)
+    records, unused = iter(records), Counter[str]()
     first = next(records, None)
     if first is None:
         return
     read = _exported_by(first[1])
     for line, record in chain([first], records):
-        yield line, read(record, Place(path, line), question) if read else record
+        yield line, read(record, Place(path, line), question, unused) if read else record
+    say_unused(path, unused)
 
 
-def _exported_by(record: Record) -> Callable[[Record, Place, str], Record] | None:
+def _exported_by(record: Record) -> Callable[[Record, Place, str, Counter[str]], Record] | None:
     if isinstance(record.get("data"), dict) and {"annotations", "predictions"} & record.keys():
         return _of_task
     if isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict):
@@ -87,20 +90,21 @@ def _exported_by(record: Record) -> Callable[[Record, Place, str], Record] | Non
     return None
 
 
-def _of_task(task: Record, place: Place, question: str) -> Record:
-    data, annotations = _object(task, "data", place), _list(task, "annotations", place)
-    answers = [
-        [
-            label
-            for result in _list(annotation, "result", place)
-            if result.get("type") in ("choices", "taxonomy") and question in ("", result.get("from_name"))
-            for label in _chosen(result, place)
-        ]
-        for annotation in annotations
-        if not annotation.get("was_cancelled")
-    ]
+def _of_task(task: Record, place: Place, question: str, unused: Counter[str]) -> Record:
+    data, answers = _object(task, "data", place), list[list[str]]()
+    unused.update(task.keys() - {"id", "data", "annotations"})
+    for annotation in _list(task, "annotations", place):
+        if annotation.get("was_cancelled"):
+            unused["cancelled annotations"] += 1
+            continue
+        answers.append([])
+        for result in _list(annotation, "result", place):
+            if result.get("type") in ("choices", "taxonomy") and question in ("", result.get("from_name")):
+                answers[-1] += _chosen(result, place)
+            else:
+                unused[f"results of {result.get('from_name') or result.get('type')}"] += 1
     texts = {name: value for name, value in data.items() if name != "suggestions"}
-    return {"id": str(task.get("id", "")), **texts, question or "labels": _majority(answers)}
+    return {"id": str(task.get("id", "")), **texts, question or "labels": _majority(answers, unused)}
 
 
 def _chosen(result: Record, place: Place) -> list[str]:
@@ -112,8 +116,9 @@ def _chosen(result: Record, place: Place) -> list[str]:
     return _labels(chosen, f"{kind} is", place)
 
 
-def _of_record(record: Record, place: Place, question: str) -> Record:
+def _of_record(record: Record, place: Place, question: str, unused: Counter[str]) -> Record:
     by_person = dict[str, list[str]]()
+    unused.update(record.keys() - {"id", "fields", "responses", "metadata"})
     for name, responses in _object(record, "responses", place).items():
         for response in _list({name: responses}, name, place):
             is_final = response.get("status", "submitted") == "submitted"
@@ -121,18 +126,26 @@ def _of_record(record: Record, place: Place, question: str) -> Record:
                 value = response.get("value")
                 labels = _labels([value] if isinstance(value, str) else value, f"the response to {name} is", place)
                 by_person.setdefault(str(response.get("user_id")), []).extend(labels)
+            else:
+                unused[f"responses to {name}" if is_final else f"responses that are {response['status']}"] += 1
     parts = {**(record.get("metadata") or {}), **_object(record, "fields", place)}
-    return {"id": record.get("id"), **parts, question or "labels": _majority(list(by_person.values()))}
+    return {"id": record.get("id"), **parts, question or "labels": _majority(list(by_person.values()), unused)}
 
 
-def _majority(answers: Sequence[Sequence[str]]) -> list[str]:
+def _majority(answers: Sequence[Sequence[str]], unused: Counter[str]) -> list[str]:
     """The labels that more than half of the answers have, in the order of their first answer.
 
-    >>> _majority([["bees", "wasps"], ["bees"], ["bees", "tax"]]), _majority([["bees"]]), _majority([["a"], ["b"]])
-    (['bees'], ['bees'], [])
+    >>> others = Counter()
+    >>> _majority([["bees", "wasps"], ["bees"], ["bees", "tax"]], others), _majority([["a"], ["b"]], others)
+    (['bees'], [])
+    >>> others
+    Counter({'labels that half of the people or fewer chose': 4})
     """
     counts = Counter(label for answer in answers for label in dict.fromkeys(answer))
-    return [label for label, count in counts.items() if 2 * count > len(answers)]
+    kept = [label for label, count in counts.items() if 2 * count > len(answers)]
+    if len(kept) < len(counts):
+        unused["labels that half of the people or fewer chose"] += len(counts) - len(kept)
+    return kept
 
 
 def _object(record: Record, key: str, place: Place) -> Record:

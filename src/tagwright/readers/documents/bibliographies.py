@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.errors import InputError
+from tagwright.readers.account import say_unused
 from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.latex import converter, known_macros, parse, to_paragraphs
 from tagwright.readers.documents.records import Located
@@ -77,12 +79,13 @@ def read_ris(path: Path) -> Iterator[Located]:
     """
     dialect: _Dialect | None = None
     begin, left, outside, fields = 0, 0, list[int](), list[tuple[str, list[str]]]()
+    unused = Counter[str]()
     for number, line in open_lines(path, "leave out"):
         dialect = dialect or next((each for each in _DIALECTS if each.split(line)[0] == each.begin), None)
         tag, text = dialect.split(line) if dialect else ("", line)
         if dialect and tag and tag in (dialect.begin, dialect.end):
             if fields and left >= 0:
-                yield begin, _tagged(fields, dialect)
+                yield begin, _tagged(fields, dialect, unused)
             begin, left, fields = number, largest_document(), [(tag, [text])] if tag == dialect.begin else []
         elif fields and left >= 0:
             left -= len(line) + 1
@@ -95,17 +98,19 @@ def read_ris(path: Path) -> Iterator[Located]:
         elif not fields and not re.fullmatch(r"\d*\.?|(?:FN|VR) .*|EF", line.strip()):  # number, head, end
             outside.append(number)
     if dialect and fields and left >= 0:
-        yield begin, _tagged(fields, dialect)
+        yield begin, _tagged(fields, dialect, unused)
+    say_unused(path, unused)
     if outside:
         _log.warning("%s:%d: passed over: %s outside of references", path, outside[0], many(len(outside), "line"))
 
 
-def _tagged(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect) -> Document:
+def _tagged(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect, unused: Counter[str]) -> Document:
     values = dict[str, list[str]]()
     for tag, lines in fields:
         wrapped = dialect.names is not _NAMES and tag not in _SEPARATORS
         values.setdefault(tag, []).append((" " if wrapped else "\n").join(map(str.strip, lines)))
-    document = _document(values, dialect.names)
+    document = _document(values, unused, dialect.names)
+    unused.pop(dialect.begin, None)
     headings = (heading.partition("/")[0].strip("* ") for heading in values.get("MH", ()) if "label" in dialect.names)
     return replace(document, labels=tuple(dict.fromkeys(headings)))
 
@@ -121,6 +126,7 @@ def read_bibtex(path: Path) -> Iterator[Located]:
     from bibtexparser.model import Entry, ParsingFailedBlock, String
 
     content, known, macros, strings = open_text(path), known_macros(), converter(keep_comments=True), dict[str, str]()
+    unused = Counter[str]()
 
     def value(text: str) -> str:
         text = _written_out(text, strings)
@@ -146,11 +152,12 @@ def read_bibtex(path: Path) -> Iterator[Located]:
                     continue
                 for role in {"author", "editor"} & values.keys():
                     values[role] = re.split(r"\s+and\s+", values[role][0])
-                yield place.line or 0, _document(values | {"id": [entry.key]})
+                yield place.line or 0, _document(values | {"id": [entry.key]}, unused)
 
     with converting("is no BibTeX, or damaged", "bibtexparser", path):
         blocks = parse_string(content, parse_stack=[]).blocks
     yield from readable(documents())
+    say_unused(path, unused)
 
 
 def _written_out(value: str, strings: Mapping[str, str]) -> str:
@@ -176,8 +183,7 @@ def read_csl(path: Path) -> Iterator[Located]:
 
     Raises InputError, with the position for an item that is not one.
     """
-    for position, item in json_objects(path):
-        yield position, of_csl(item)
+    yield from of_csl(json_objects(path), path)
 
 
 def is_csl(item: Mapping[str, Any]) -> bool:
@@ -188,15 +194,19 @@ def is_csl(item: Mapping[str, Any]) -> bool:
     return "type" in item and (named or isinstance(item.get("issued"), dict))
 
 
-def of_csl(item: Mapping[str, Any]) -> Document:
-    """An item of CSL JSON; what has no text is left out."""
-    values = {name: [str(value)] for name, value in item.items() if isinstance(value, str | int)}
-    for role in ("author", "editor"):
-        names = item.get(role)
-        values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
-    issued = item.get("issued")
-    values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
-    return _document(values)
+def of_csl(items: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Located]:
+    """Items of CSL JSON, each with its position; what has no text is left out."""
+    unused = Counter[str]()
+    for position, item in items:
+        values = {name: [str(value)] for name, value in item.items() if isinstance(value, str | int)}
+        unused.update(item.keys() - values.keys() - {"author", "editor", "issued"})
+        for role in ("author", "editor"):
+            names = item.get(role)
+            values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
+        issued = item.get("issued")
+        values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
+        yield position, _document(values, unused)
+    say_unused(path, unused)
 
 
 def _csl_name(name: object) -> str:
@@ -205,8 +215,14 @@ def _csl_name(name: object) -> str:
     return str(name.get("literal") or ", ".join(str(name[part]) for part in ("family", "given") if name.get(part)))
 
 
-def _document(values: Mapping[str, Sequence[str]], known: Mapping[str, tuple[str, ...]] = _NAMES) -> Document:
-    """The document of a reference. values: by the names that its format has for them. known: see `_NAMES`."""
+def _document(
+    values: Mapping[str, Sequence[str]], unused: Counter[str], known: Mapping[str, tuple[str, ...]] = _NAMES
+) -> Document:
+    """The document of a reference. values: by the names that its format has for them. known: see `_NAMES`.
+
+    unused: counts the others.
+    """
+    unused.update(values.keys() - {name for names in known.values() for name in names})
     found = dict[str, list[str]]()
     for field in _NAMES:
         names = known.get(field, ())

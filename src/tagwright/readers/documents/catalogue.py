@@ -1,17 +1,20 @@
 """What the formats of library catalogues share: fields, subjects and how labels refer to them, unreadable records."""
 
+from __future__ import annotations
+
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from tagwright.core.display import many
 from tagwright.core.progress import note
-from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.documents.columns import Columns
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers.account import say_unused
+from tagwright.readers.documents.columns import Columns, remedy, split_labels
 from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
@@ -85,6 +88,17 @@ class Subject(NamedTuple):
         """The subject as a label of a document, from which `Vocabulary.resolve` finds it."""
         return write_reference(self.ids, self.name)
 
+    def several(self) -> list[Subject]:
+        """The subjects that one field holds with `;` between, unless the whole is a label of the vocabulary at hand.
+
+        >>> [each.name for each in Subject("", (), "Bees; Honey").several()]
+        ['Bees', 'Honey']
+        """
+        if self.ids or ";" not in self.name:
+            return [self]
+        names = (name.strip() for name in split_labels(self.name))
+        return [self._replace(name=name) for name in names if name]
+
 
 def source_code(text: str) -> str:
     """The code of a vocabulary as records give it, without case and the punctuation at its end.
@@ -118,10 +132,11 @@ class Remarks:
 
 
 class Record(NamedTuple):
-    """A record without its labels, and its subjects."""
+    """A record without its labels, and its subjects. unused: names of fields that are not read."""
 
     document: Document
     subjects: Sequence[Subject]
+    unused: Collection[str] = ()
 
 
 def to_documents(
@@ -138,7 +153,7 @@ def to_documents(
     other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
     chosen vocabulary; ConfigError for other columns.
     """
-    chosen, sources = _chosen(columns), Counter[str]()
+    chosen, sources, unused = _chosen(columns), Counter[str](), Counter[str]()
     for number, raw in readable(records):
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
@@ -146,16 +161,19 @@ def to_documents(
             record = record._replace(document=without_markup(record.document))
             if not record.document.text:
                 remarks.add(number, "has no title and no text")
+            unused.update(record.unused)
+            record = record._replace(subjects=[each for subject in record.subjects for each in subject.several()])
             sources.update(subject.source for subject in record.subjects if subject.label)
             yield number, _labelled(record, chosen)
     remarks.log()
+    say_unused(remarks.path, unused)
     _report(sources, chosen, remarks.path)
 
 
 def _chosen(columns: Columns | None) -> str:
     if other := {*(columns or {})} - {"labels"}:
-        remedy = option("columns", "labels=lcsh", python='labels="lcsh"')
-        raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {remedy}")
+        source = remedy(labels="lcsh")
+        raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")
     return source_code((columns or {}).get("labels", ""))
 
 
@@ -185,8 +203,7 @@ def _report(sources: Counter[str], chosen: str, path: Path) -> None:
         _log.warning("%s: %s of other vocabularies than %s, which are metadata", path, many(other, "subject"), chosen)
     if len(sources) > 1 and not chosen and known:
         first = known[0].partition(" ")[0]
-        remedy = option("columns", f"labels={first}", python=f'labels="{first}"')
-        note(f"{path}: labels are subjects of {', '.join(known)}; to take those of one: {remedy}")
+        note(f"{path}: labels are subjects of {', '.join(known)}; to take those of one: {remedy(labels=first)}")
 
 
 def write_reference(ids: Iterable[str], name: str) -> str:

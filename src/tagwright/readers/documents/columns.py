@@ -1,8 +1,9 @@
 """Find out which column of a table, or key of JSON lines, holds the title, text, id and labels of a document.
 
 A column is known by its exact name, by what the user says (`--columns title=Name,text=Body`), by a usual other name
-(`readers.headers`), or, if nothing else is text, because it alone holds running text. A line of log names every guess.
-Subject headings of a catalogue are labels and never text: read as a text, they would give the labels away.
+(`readers.headers`), or, if nothing else is text, because it alone holds running text. A line of log names every guess,
+and every column that is not used. Subject headings of a catalogue are labels and never text: read as a text, they would
+give the labels away. Where a vocabulary is at hand, a column without any of its labels holds none.
 """
 
 import ast
@@ -20,8 +21,10 @@ from typing import Any, TypeAlias
 from tagwright.core.checked import nearest, shown
 from tagwright.core.display import few, many
 from tagwright.errors import ConfigError, option
+from tagwright.readers.account import say
 from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
 from tagwright.readers.headers import DOCUMENT, KEYWORDS, MORE_LABELS, among, of_web_of_science, recognised
+from tagwright.readers.limits import current_limits
 from tagwright.readers.lines import Place
 
 Record: TypeAlias = Mapping[str, Any]
@@ -101,7 +104,7 @@ def to_fields(
         return
     plan = _plan([row for _, row in sample], columns or {}, Place(path, sample[0][0]), table, guess)
     if plan.said:
-        _log.warning("%s: %s", path, plan.said)
+        say(f"{path}: {plan.said}", warn=plan.guesses)
     every = chain(sample, rows)
     yield from plan.apply(every)
     for lines, problem in (
@@ -113,9 +116,10 @@ def to_fields(
 
 
 def split_labels(text: str) -> list[str]:
-    """The labels in one text: URIs between white space, as Annif writes `<uri> <uri>`, or separated by `;` or `|`.
+    """The labels in one text: URIs between white space, as Annif writes `<uri> <uri>`, or between `;`, `|`, line ends.
 
-    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list (`listed`).
+    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list (`listed`), or are labels of
+    the vocabulary at hand.
 
     >>> split_labels("a; b"), split_labels('["a;b", "<c"]'), split_labels("http://e/1 <http://e/2;x>")
     (['a', ' b'], ['a;b', '<c'], ['http://e/1', 'http://e/2;x'])
@@ -130,7 +134,36 @@ def split_labels(text: str) -> list[str]:
         return [word.strip("<>") for word in words]
     if text.lstrip().startswith("<") and (uris := re.findall(r"<([^<>\s]+)>", text)):
         return uris
-    return re.split(r"[;|]", text)
+    if not re.search(r"[;|\r\n]", text):
+        return [text]
+    is_label = current_limits().is_label
+    return [text] if is_label and is_label(text) else re.split(r"[;|\r\n]", text)
+
+
+def labels_in(cell: str | int, place: Place) -> list[str]:
+    """The labels in a cell of a column of labels; also those of Label Studio's CSV, `{"choices": ["a", "b"]}`.
+
+    Raises InputError for other objects in JSON, such as marked spans.
+
+    >>> labels_in('{"choices": ["a", "b"]}', Place("x.csv", 2)), labels_in('{"taxonomy": [["a", "b"]]}', Place("x.csv"))
+    (['a', 'b'], ['b'])
+    """
+    text = str(cell)
+    if not re.match(r"\s*(?:\{|\[\s*[\[{])", text):
+        return split_labels(text)
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return split_labels(text)
+    results = value if isinstance(value, list) else [value]
+    if all(isinstance(each, Mapping) and len(each) == 1 and {*each} <= {"choices", "taxonomy"} for each in results):
+        results = [part for each in results for named in each.values() if isinstance(named, list) for part in named]
+    chosen = [each[-1] if isinstance(each, list) and each else each for each in results]
+    if not all(isinstance(each, str) for each in chosen):
+        raise place.error(
+            f"the labels are {shown(text)}, expected names or ids; export the annotations as JSON instead"
+        )
+    return chosen
 
 
 def listed(text: str) -> list[str] | None:
@@ -157,8 +190,8 @@ def listed(text: str) -> list[str] | None:
 class _Plan:
     """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed.
 
-    formatted: fields of which some texts may hold elements that format. continued, blank: the lines of rows that are
-    left out, and of those that have no text although others have.
+    formatted: fields of which some texts may hold elements that format. said: of the columns; guesses: some of it is
+    guessed. continued, blank: the lines of rows that are left out, and of those that have no text although others have.
     """
 
     fields: Mapping[str, str]
@@ -167,7 +200,9 @@ class _Plan:
     table: bool
     guessed_id: bool
     texts: frozenset[str]
+    path: Path | str
     said: str = ""
+    guesses: bool = False
     seen: set[str] = field(default_factory=set)
     continued: list[int] = field(default_factory=list)
     blank: list[int] = field(default_factory=list)
@@ -182,7 +217,7 @@ class _Plan:
                 elif name == "labels" and isinstance(value, list):
                     record[name] = [without_tags(each, FORMATTING) if isinstance(each, str) else each for each in value]
             if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
-                record["labels"] = split_labels(str(value))
+                record["labels"] = labels_in(value, Place(self.path, line))
             is_blank = not any((value := record.get(name)) and value == value for name in self.texts)
             goes_on = self.guessed_id and record.get("id") == before and is_blank
             before = record.get("id")
@@ -213,9 +248,10 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     if len(fields) < len(columns):
         twice = Counter(columns.values()).most_common(1)[0][0]
         raise place.error(f"the column {shown(twice)} is given for two fields; give it for one of them")
-    given = dict(fields)
+    given, refused = dict(fields), list[str]()
     if guess and not (_FOREIGN & set(there) or any(map(_is_annif, sample))):
-        fields |= _guesses(there, fields, place)
+        guessed, refused = _guesses(sample, there, fields, place)
+        fields |= guessed | {column: f"column {column}" for column in refused if column == "subjects"}  # not Annif's
         if not {*fields.values(), *there} & _TEXTS and (column := running_text(sample, there, fields)):
             fields[column] = "text"
     named = {fields.get(column, column): column for column in there}
@@ -223,12 +259,11 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
     guesses = {column: name for column, name in fields.items() if column not in given}
     names = {*fields.values(), *there}
-    recognised_ = (_KNOWN - _EXACT["id"]) | _FOREIGN  # a record with any of these is a document
-    if guess and (table or names & _EXACT["id"]) and names - _EXACT["id"] and not names & recognised_:
-        raise place.error(
-            f"no column is recognised as title or text; the columns are {', '.join(map(shown, there))}; say which: "
-            f"{remedy()}"
-        )
+    if guess:
+        _check_text(sample, there, fields, place, table)
+    said = _said(guesses, markup, refused)
+    there_unused = [column for column in there if table and column not in {*fields, *_KNOWN, *_FOREIGN, *refused}]
+    unused = f"not used: {few(there_unused, 20)} (kept as metadata)" if there_unused else ""
     return _Plan(
         fields=fields,
         markup=markup,
@@ -238,8 +273,25 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
         ),
         guessed_id="id" in guesses.values(),
         texts=frozenset({"title", *_TEXTS}) & {*fields.values(), *there},
-        said=_said(guesses, markup, fields, there),
+        path=place.path,
+        said="; ".join(filter(None, [*said, unused, f"to change this: {remedy()}" if said else ""])),
+        guesses=bool(said),
     )
+
+
+def _check_text(sample: Sequence[Record], there: Sequence[str], fields: Columns, place: Place, table: bool) -> None:
+    """Raise InputError where no column is title or text: of a table always, of records if one of them may be."""
+    names = {*fields.values(), *there}
+    if names & ({"title"} | _TEXTS | _FOREIGN) or (not table and names & {"metadata", "subjects"}):
+        return
+    free = [column for column in there if column not in {*fields, *_KNOWN}]
+    lengths = {column: sum(map(len, _filled(sample, column))) for column in free}
+    likely = max(free, key=lambda column: lengths[column], default="")
+    if table or lengths.get(likely):
+        raise place.error(
+            f"no column is recognised as title or text; the columns are {', '.join(map(shown, there))}; say which: "
+            f"{remedy()}{f', such as {remedy(text=likely)}' if lengths.get(likely) else ''}"
+        )
 
 
 def _column(wanted: str, there: Sequence[str], place: Place) -> str:
@@ -257,49 +309,89 @@ def _is_annif(row: Record) -> bool:
     return isinstance(subjects, list) and ("document_id" in row or any(isinstance(part, Mapping) for part in subjects))
 
 
-def _guesses(there: Sequence[str], given: Mapping[str, str], place: Place) -> dict[str, str]:
+def _guesses(
+    sample: Sequence[Record], there: Sequence[str], given: Mapping[str, str], place: Place
+) -> tuple[dict[str, str], list[str]]:
     """Guessed columns, by their usual names, of the fields without a column of their exact name or a given one.
 
-    Raises InputError where one column may be title or labels, or several may be the labels.
+    The second value are columns that are called as labels are, and hold none of the vocabulary at hand. Raises
+    InputError where one column may be title or labels, or several may be the labels.
     """
     free = [column for column in there if column not in given]
     if tags := of_web_of_science(free):
-        return {column: name for column, name in tags.items() if name not in given.values()}
+        return {column: name for column, name in tags.items() if name not in given.values()}, []
     exact = {*there, *given.values()}
-    known = {name for name, names in _EXACT.items() if exact & names}
+    known = {"labels", *(name for name, names in _EXACT.items() if exact & names)}
     parts = recognised(free, {name: words for name, words in DOCUMENT.items() if name not in known})
-    if "labels" not in {*known, *parts}:
-        parts |= recognised(free, {"labels": MORE_LABELS})
-    _check_subject(there, given, has_title="title" in {*exact, *parts}, place=place)
-    if "labels" in parts:
-        _check_labels(free, place)
-    return {column: name for name, column in parts.items()}
+    labels = list[str]()
+    if not exact & _EXACT["labels"]:
+        labels = [column for column in free if among(column, DOCUMENT["labels"])]
+        labels = labels or [column for column in free if among(column, MORE_LABELS)]
+    subject = next((column for column in free if column.strip().casefold() == "subject"), "")
+    refused = [
+        column for column in dict.fromkeys([*labels, *filter(None, [subject])])
+        if not among(column, ["labels"]) and (values := _known(sample, column)) and not values[0]
+    ]  # fmt: skip
+    labels = [column for column in labels if column not in refused]
+    if subject and "title" not in {*exact, *parts}:
+        if subject in refused:
+            parts["title"] = subject
+            refused.remove(subject)
+        else:
+            _check_subject(sample, subject, there, labels, place)
+    if labels:
+        parts["labels"] = _one_of(labels, place)
+    return {column: name for name, column in parts.items()}, refused
 
 
-def _check_subject(there: Sequence[str], given: Mapping[str, str], has_title: bool, place: Place) -> None:
-    """Refuse to guess whether "subject" is the title of a message or the labels of a document."""
-    subject = next((column for column in there if column.strip().casefold() == "subject"), "")
+def _known(sample: Sequence[Record], column: str) -> tuple[int, int] | None:
+    """How many of the different values of a column are labels of the vocabulary at hand, and of how many.
+
+    None without a vocabulary, or without values.
+    """
+    is_label = current_limits().is_label
+    values = {value.strip() for row in sample for value in _values(row.get(column))} - {""}
+    return (sum(map(is_label, values)), len(values)) if is_label and values else None
+
+
+def _values(value: object) -> list[str]:
+    """The values in a cell of labels."""
+    if isinstance(value, str):
+        return split_labels(value)
+    return [
+        str(each) for each in (value if isinstance(value, list | tuple) else [value]) if isinstance(each, str | int)
+    ]
+
+
+def _check_subject(
+    sample: Sequence[Record], subject: str, there: Sequence[str], labels: Sequence[str], place: Place
+) -> None:
+    """Refuse to guess whether "subject", without a title beside it, is the title of a message or the labels.
+
+    The labels are several in a cell, or repeated, or half of them or more are of the vocabulary at hand.
+    """
     of_messages = ("body", "message", "body html", "from", "sender", "to", "recipient", "recipients")
     message = next((column for column in there if among(column, of_messages)), "")
-    if subject and message and not has_title and subject not in given:
-        remedies = [
-            option("columns", f"{name}={subject}", python=f'Corpus.of(documents, {name}="{subject}")')
-            for name in ("title", "labels")
-        ]
-        raise place.error(
-            f"{shown(subject)} is beside {shown(message)}: the title of a message, or its labels; say which: "
-            f"{' or '.join(remedies)}"
-        )
+    values, cells = _known(sample, subject), [row[subject] for row in sample if row.get(subject)]
+    distinct = {str(cell) for cell in cells}
+    if values:
+        are_labels = values[1] > 1 and 2 * values[0] >= values[1]
+    else:
+        several = any(len(_values(cell)) > 1 or isinstance(cell, list) for cell in cells)
+        are_labels = several or 4 <= 2 * len(distinct) <= len(cells)
+    if message or (subject in labels and not are_labels):
+        remedies = " or ".join(remedy(**{name: subject}) for name in ("title", "labels"))
+        beside = f"is beside {shown(message)}" if message else "is without a title beside it"
+        raise place.error(f"{shown(subject)} {beside}: the title of a message, or its labels; say which: {remedies}")
 
 
-def _check_labels(there: Sequence[str], place: Place) -> None:
-    """Refuse to choose among several columns of labels; one called "labels" needs no choice."""
-    usual = ([column for column in there if among(column, words)] for words in (DOCUMENT["labels"], MORE_LABELS))
-    columns = next(filter(None, usual), [])
-    if len(columns) > 1 and not any(among(column, ["labels"]) for column in columns):
+def _one_of(columns: Sequence[str], place: Place) -> str:
+    """The column of labels. Refuse to choose among several; one called "labels" needs no choice."""
+    best = next((column for column in columns if among(column, ["labels"])), "")
+    if len(columns) > 1 and not best:
         names = f"{', '.join(map(shown, columns[:-1]))} and {shown(columns[-1])}"
-        how = option("columns", "labels=...", python="Corpus.of(documents, labels=...)")
-        raise place.error(f"{names} may each hold the labels, expected one; say which: {how}")
+        raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy(labels='...')}")
+    return best or columns[0]
 
 
 def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
@@ -327,22 +419,24 @@ def _is_markup(sample: Sequence[Record], column: str) -> bool:
     return 2 * sum(bool(_MARKUP.search(cell)) for cell in cells) > len(cells)
 
 
-def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Sequence[str]) -> str:
-    """One line on which column was guessed for what; nothing when only the case of the name differs."""
+def _said(guesses: Columns, markup: Collection[str], refused: Sequence[str]) -> list[str]:
+    """What is said of columns that were guessed; nothing of one when only the case of its name differs."""
     named = [f"{name} from {shown(column)}" for column, name in guesses.items() if column.strip().casefold() != name]
-    notes = [", ".join(named)] if named else []
+    said = [f"columns: {', '.join(named)}"] if named else []
     if markup:
-        notes.append(f"HTML is stripped from {', '.join(sorted(markup))}")
-    if not {*fields.values(), *there} & (_TEXTS | {"title"} | _FOREIGN):
-        notes.append("no column is recognised as title or text")
-    if not notes:
-        return ""
-    if named and (rest := [column for column in there if column not in {*fields, *_KNOWN}]):
-        notes.append(f"metadata: {', '.join(map(shown, rest))}")
-    return f"{'; '.join(notes)}; to change this: {remedy()}"
+        said.append(f"HTML is stripped from {', '.join(sorted(markup))}")
+    if refused:
+        said.append(f"no labels, since none is in the vocabulary: {few(list(map(shown, refused)), 10)}")
+    return said
 
 
-def remedy() -> str:
-    """How columns are named, for messages."""
-    python = "Corpus.of(documents, title=..., text=..., labels=...)"
-    return option("columns", "title=...,text=...,labels=...", python=python)
+def remedy(**columns: str) -> str:
+    """How columns are named, for all messages of readers. columns: field -> its column, or "..." for any.
+
+    >>> remedy(text="data"), remedy(labels="...")
+    ('Corpus.of(documents, text="data")', 'Corpus.of(documents, labels=...)')
+    """
+    named = columns or dict.fromkeys(("title", "text", "labels"), "...")
+    python = ", ".join(f"{field}={column if column == '...' else shown(column)}" for field, column in named.items())
+    flag = ",".join(f"{field}={column}" for field, column in named.items())
+    return option("columns", flag, python=f"Corpus.of(documents, {python})")

@@ -14,6 +14,11 @@ from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document
 
 _VALUE = Prose()
+_READ = (
+    "title alternative creator contributor subject description abstract tableOfContents date issued created publisher "
+    "isPartOf language type identifier datestamp setSpec"
+)
+"Elements that are read, and those of the head of a harvested record."
 
 
 def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -65,7 +70,7 @@ def _to_record(element: Element) -> Record | None:
             type=values("type"),
         ),
     )
-    return Record(document, subjects)
+    return Record(document, subjects, texts.keys() - {*_READ.split()})
 
 
 def _subject(text: str, kind: str) -> Subject:

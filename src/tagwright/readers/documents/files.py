@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import logging
 import os
 import re
@@ -11,7 +12,7 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from heapq import merge
@@ -24,6 +25,7 @@ from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, option
+from tagwright.readers.account import by_suffix, say
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
@@ -41,6 +43,7 @@ from tagwright.readers.documents.plain_text import (
     SUFFIXES,
     labels_beside,
     read_text,
+    refuse_training_file,
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv, read_xlsx
@@ -115,6 +118,12 @@ An installed package registers another one by an entry point in the group `tagwr
 format and the suffix of its files, and it names a function that takes a Path and yields Documents.
 """
 
+_REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(WORKBOOKS, NOT_READ),
+    **dict.fromkeys((".npz", ".npy"), "holds arrays of NumPy, expected texts; write the documents as JSON lines"),
+}
+"Suffix -> why its files are not read."
+
 _SAYING_WRONGLY = frozenset({"html", "marc"})
 "Formats that may say a wrong encoding: their readers also take `encoding`."
 
@@ -123,8 +132,12 @@ _SUFFIXES: Mapping[str, str] = {
 }
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, name in _SUFFIXES.items() if READERS[name].paper)})
 
+_INFO, _DICT = "dataset_info.json", "dataset_dict.json"
+"Files beside the tables of a dataset that Hugging Face saved."
+
 _SIGNS: Mapping[bytes, str] = {
-    b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl", b"%PDF-": "pdf",
+    b"PK\x03\x04": "docx",
 }  # fmt: skip
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}(?:[a-z]{2}.{2}[ a]22\d{5}|.{4}[ a]22\d{5}.{3}45)", re.DOTALL),
@@ -144,6 +157,7 @@ def open_sources(
     format: str | None = None,  # noqa: A002
     columns: Columns | None = None,
     encoding: str = "",
+    is_label: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """Each file of the sources, with its documents and their lines.
 
@@ -152,8 +166,9 @@ def open_sources(
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
     files that have such hold the parts of a document; a row without an id is called by its line, and by its file if
     there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of texts,
-    tables, HTML and MARC that are not UTF-8; a byte order mark counts more. Of several files, unreadable papers are
-    logged and skipped; so is any file where errors are collected (`Limits.collect`). Raises InputError for a source
+    tables, HTML and MARC that are not UTF-8; a byte order mark counts more. is_label: see `Limits`. Of several files,
+    unreadable papers are logged and skipped; so is any file where errors are collected (`Limits.collect`). At the end a
+    line says how many files were read, and which files of folders are left out. Raises InputError for a source
     that does not exist or holds no documents, for any other file that cannot be read, and when none can be read;
     ConfigError for an unknown format or encoding, for columns of files that have none, and for the encoding of files
     that say theirs.
@@ -166,11 +181,11 @@ def open_sources(
     check_encoding(encoding, " of documents")
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
-    files = _unique_names(_without_labels([file for source in sources for file in _files(str(source), format)]))
+    left, damaged, collected, ids = list[Path](), list[InputError](), list[InputError](), UniqueIds()
+    found = [file for source in sources for file in _files(str(source), format, left)]
+    files = _unique_names(_without_labels(found))
     _check_use(files, columns, encoding)
-    ids = UniqueIds()
-    files = [file._replace(ids=ids, alone=len(files) == 1) for file in files]
-    damaged: list[InputError] = []
+    files = [file._replace(ids=ids, alone=len(files) == 1, is_label=is_label) for file in files]
     for file in files:
         if str(file.path) == "-":
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
@@ -178,16 +193,16 @@ def open_sources(
             documents = _read(file, columns, encoding)
             # a single file is not opened to see whether it may be skipped; one of an unknown format may be
             may_skip = not file.alone and (current_limits().collect or _may_be_damaged(_known_format(file)))
-            yield str(file.path), _skip_unreadable(documents, damaged) if may_skip else documents
+            yield str(file.path), _skip_unreadable(documents, damaged, collected) if may_skip else documents
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
                 yield from _spooled(pipe, str(file.path), file, columns, encoding)
     ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
-    if damaged:
-        _log.warning("%d of %d files could not be read", len(damaged), len(files))
-        skip(damaged)
+    if damaged or left or (len(files) > len(sources) and not collected):  # the caller says what it collects
+        _say_files(len(files), len(damaged) + len(collected), left)
+    skip(damaged)
 
 
 def guess_format(path: Path) -> str:
@@ -200,8 +215,8 @@ def guess_format(path: Path) -> str:
         return next((name for name, begin in _CONTENTS.items() if begin.match(start)), by_name)
     if not start:
         raise InputError(_EMPTY, path)
-    if _suffix(path) in WORKBOOKS:
-        raise InputError(NOT_READ, path)
+    if problem := _REFUSED.get(_suffix(path)):
+        raise InputError(problem, path)
     if start.startswith(b"PK\x03\x04") and b"xl/" in start:
         return "xlsx"
     for sign, by_content in _SIGNS.items():
@@ -215,6 +230,7 @@ def guess_format(path: Path) -> str:
         return "dublin_core"
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
+    refuse_training_file(start.decode("utf-8", "replace"), path)
     which = option("format", flag="input-format")
     problem = (
         "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core"
@@ -227,7 +243,7 @@ def guess_format(path: Path) -> str:
 class _File(NamedTuple):
     """A file to read. name: the id of a document without one. format: None where it has to be guessed.
 
-    alone: no other is read. ids: of the documents of all files.
+    alone: no other is read. ids: of the documents of all files. is_label: see `Limits`.
     """
 
     path: Path
@@ -235,13 +251,26 @@ class _File(NamedTuple):
     format: str | None
     alone: bool = True
     ids: UniqueIds | None = None
+    is_label: Callable[[str], bool] | None = None
 
 
-def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
+def _files(source: str, format: str | None, left: list[Path]) -> list[_File]:  # noqa: A002
+    """The files of a source. left: gets those of folders that are left out."""
     files = list[_File]()
     for path in [Path(source)] if source == "-" else _paths(source):
-        files += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
+        files += _in_folder(path, format, left) if path.is_dir() else [_File(path, _id(path), format)]
     return files
+
+
+def _say_files(given: int, damaged: int, left: Sequence[Path]) -> None:
+    """Say how many files were read, and which could not be or are left out."""
+    if damaged and not left:
+        say(f"{damaged:,} of {given:,} files could not be read", warn=True)
+    else:
+        named = {_suffix(path) for path in left if _by_suffix(path)}
+        parts = [f"{given - damaged:,} read", *([f"{damaged:,} could not be read"] if damaged else [])]
+        parts += [f"{len(left):,} left out: {by_suffix(map(_suffix, left), named)}"] if left else []
+        say(f"{many(given + len(left), 'file')}: {'; '.join(parts)}", warn=bool(left))
 
 
 def _without_labels(files: list[_File]) -> list[_File]:
@@ -293,18 +322,37 @@ def _paths(source: str) -> list[Path]:
     return [path for path in matches if path.is_file()] or matches
 
 
-def _in_folder(folder: Path, format: str | None) -> list[_File]:  # noqa: A002
-    """The papers in a folder and its subfolders, without hidden ones.
+def _in_folder(folder: Path, format: str | None, left: list[Path]) -> list[_File]:  # noqa: A002
+    """The papers in a folder and its subfolders, without hidden ones; and the tables of saved Hugging Face datasets.
 
-    With a format, the files whose names do not say otherwise.
+    With a format, the files whose names do not say otherwise. left: gets the files that are left out.
     """
-    paths = [path for path in sorted(folder.rglob("*")) if _fits(path, format) and path.is_file()]
-    named = ((path, path.relative_to(folder)) for path in paths)
-    files = [_File(path, _id(name), format) for path, name in named if not any(part[0] == "." for part in name.parts)]
+    named = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    named = [(path, name) for path, name in named if not any(part[0] == "." for part in name.parts)]
+    saved = {path.parent for path, _ in named if path.name == "state.json" and (path.parent / _INFO).is_file()}
+    tables = {each / name for each in saved for name in _tables_of(each)}
+    beside = {each / name for each in saved for name in ("state.json", _INFO)} | {each.parent / _DICT for each in saved}
+
+    def is_read(path: Path) -> bool:
+        return path not in beside and (path in tables or (path.parent not in saved and _fits(path, format)))
+
+    files = [_File(path, _id(name), None if path in tables else format) for path, name in named if is_read(path)]
     if not files:
         kinds = ", ".join(sorted(_IN_FOLDERS))
         raise InputError(f"holds no files of text ({kinds}); give files of other kinds by name", folder)
+    labelled = {file.path.with_suffix("") for file in files}
+    beside |= {path for path, _ in named if path.suffix in LABELS_BESIDE and path.with_suffix("") in labelled}
+    left += [path for path, _ in named if path not in beside and not is_read(path)]
     return files
+
+
+def _tables_of(dataset: Path) -> list[str]:
+    """The names of the Arrow files of a folder that `save_to_disk` of Hugging Face wrote. Raises InputError."""
+    state = dataset / "state.json"
+    try:
+        return [each["filename"] for each in json.loads(state.read_bytes())["_data_files"]]
+    except (ValueError, LookupError, TypeError):
+        raise InputError("is no state of a saved dataset, expected the names of its Arrow files", state) from None
 
 
 def _fits(path: Path, format: str | None) -> bool:  # noqa: A002
@@ -356,7 +404,9 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
     read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
     documents = within_time(read(file.path, columns) if format_.columns else read(file.path), file.path)
     own = encoding if format_.text else ""
-    documents = _with_advice(each_within_limits(documents, encoding=own) if own else documents, name)
+    if changes := ({"encoding": own} if own else {}) | ({"is_label": file.is_label} if file.is_label else {}):
+        documents = each_within_limits(documents, **changes)
+    documents = _with_advice(documents, name)
     documents = _named(_not_empty(documents, file.path), file, name, format_.rows)
     if file.ids and not format_.has_own_ids:
         documents = file.ids.told_apart(documents, file.name)
@@ -413,11 +463,15 @@ def _read_registered(name: str, path: Path) -> Iterator[Located]:
         raise InputError(f"cannot be read by the package {package} ({class_and_message(error)})", path) from error
 
 
-def _skip_unreadable(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
+def _skip_unreadable(
+    documents: Iterator[Located], damaged: list[InputError], collected: list[InputError]
+) -> Iterator[Located]:
     try:
         yield from documents
     except InputError as error:
-        if not is_collected(error):
+        if is_collected(error):
+            collected.append(error)
+        else:
             _log.warning("%s", error)
             damaged.append(error)
 

@@ -30,7 +30,7 @@ def read_json(path: Path, columns: Columns | None = None, flavour: Flavour | Non
         return
     records = chain([first], records)
     if is_csl(first[1]) and not columns and flavour is None:
-        yield from ((position, of_csl(item)) for position, item in records)
+        yield from of_csl(records, path)
     else:
         yield from _documents(records, path, columns, flavour)
 

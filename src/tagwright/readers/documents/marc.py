@@ -95,6 +95,14 @@ def is_unimarc(tags: Collection[str]) -> bool:
     return "200" in tags and "245" not in tags
 
 
+_READ = "LDR 001 003 005 008 082 083 084 100 110 111 245 260 264 500 502 504 505 520 545 700 710 711 773 880"
+"Fields of MARC 21 that are read, or tell of the record; of 6XX all are."
+_READ_OF_UNIMARC = (
+    "LDR 001 003 005 100 101 200 210 214 300 327 330 461 463 600 601 602 604 605 606 607 608 610 675 676 680 686 700 "
+    "701 702 710 711 712"
+)
+
+
 def to_record(fields: Sequence[Field]) -> Record | None:
     """A record with its leader as a field called LDR; None if it is deleted or describes no work.
 
@@ -104,9 +112,11 @@ def to_record(fields: Sequence[Field]) -> Record | None:
     if not tags or leader[5:6] == "d" or (leader[6:7] in tuple("quvwxyz") and "245" not in tags):
         return None
     if is_unimarc(tags):
-        return Record(_of_unimarc(fields), [subject for field in fields for subject in _subjects_of_unimarc(field)])
+        subjects = [subject for field in fields for subject in _subjects_of_unimarc(field)]
+        return Record(_of_unimarc(fields), subjects, tags - {*_READ_OF_UNIMARC.split()})
+    unused = {tag for tag in tags - {*_READ.split()} if tag[:1] != "6"}
     fields = [*fields, *_in_original_script(fields)]
-    return Record(_document(fields), list(_subjects(fields)))
+    return Record(_document(fields), list(_subjects(fields)), unused)
 
 
 _Numbered: TypeAlias = tuple[int, list[Field]]

@@ -158,11 +158,20 @@ def _plain(value: str) -> str:
     return re.sub(r"(?:^|(?<=\s))@(?=\w)", "", value)
 
 
+_READ = (
+    "002@ 003@ 010@ 011@ 021A 028A 028B 028C 028D 028E 028F 028G 028M 029A 029E 029F 029G 030F 033A 037A 037C 039B "
+    "044N 046L 046M 047I"
+)
+"Fields that are read, or tell of the record; of 041, 044 and 045 all are."
+
+
 def _to_record(fields: Sequence[Field]) -> Record | None:
     """None for authority records, whose type (002@ $0) begins with T, and for what has no fields."""
+    tags = {field.tag for field in fields}
     if not fields or any(field.tag == "002@" and field.joined("0").startswith("T") for field in fields):
         return None
-    return Record(_document(fields), list(_subjects(fields)))
+    unused = {tag for tag in tags - {*_READ.split()} if tag[:3] not in ("041", "044", "045")}
+    return Record(_document(fields), list(_subjects(fields)), unused)
 
 
 def _document(fields: Sequence[Field]) -> Document:

@@ -1,7 +1,7 @@
 """Read text and Markdown files, and the labels in Annif's `.tsv` or `.key` file beside a document."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagwright.core.checked import shown
@@ -29,10 +29,43 @@ def read_text(path: Path) -> Iterator[Located]:
     Raises InputError with path and line.
     """
     text = clean(open_text(path).replace("\r", "\n"))
-    if len(re.findall(r"^__label__\S+ ", text, re.MULTILINE)) > 1:
-        as_json = '{"title": "...", "labels": ["..."]} in a .jsonl file'
-        raise InputError(f"is a training file of fastText, expected a text; write its lines as {as_json}", path)
+    refuse_training_file(text, path)
     yield 0, parse_markdown(text) if path.suffix.lower() in MARKDOWN else parse_text(text)
+
+
+_TRAINING_LINES: Mapping[str, str] = {
+    "fastText": r"__label__\S",
+    "numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words": (
+        r"(?:[-+]?\d+(?:\.\d+)?(?:,[-+]?\d+)*(?=\s))?(?:\s*(?:qid|\d+):[-+\d.eE]+){2,}\s*(?:#.*)?$"
+        r"|[-+]?\d+(?:\.\d+)?(?:,[-+]?\d+)*\s+\d+:[-+\d.eE]+\s*(?:#.*)?$"
+    ),
+    "PECOS, with numbers of labels before each text": r"\d+(?:,(?:\d{1,2}|\d{4,}))*\t\S",
+}
+"Other tools -> what the lines of their files begin with."
+
+_TRAINING_NAMES = r"[XYZ]\.(?:trn|tst|val)\.txt|(?:train|test|trn|tst|valid|val)[-_](?:raw[-_])?(?:texts|labels)\.txt"
+"Names of files of XR-Transformer, PECOS and AttentionXML that hold a document, or its labels, in each line."
+
+
+def refuse_training_file(text: str, path: Path) -> None:
+    """Raise InputError for a file that other tools learn from, which is no text.
+
+    Most of the first lines tell it, after one that may hold the numbers of documents, features and labels; or the name.
+    """
+    lines = [line.strip() for line in text[:100_000].split("\n")[:50] if line.strip()]
+    by_name = re.fullmatch(_TRAINING_NAMES, path.name) and len(lines) > 1
+    kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
+    if not by_name:
+        lines = lines[1:] if len(lines) > 1 and re.fullmatch(r"\d+[ \t]+\d+(?:[ \t]+\d+)?", lines[0]) else lines
+        kind = next((kind for kind, begin in _TRAINING_LINES.items() if _most_match(begin, lines)), "")
+    is_numbered = kind.startswith("PECOS") and not any(re.match(r"\d+,", line) for line in lines)
+    if kind and not is_numbered:
+        as_json = '{"title": "...", "labels": ["..."]} in a .jsonl file'
+        raise InputError(f"is a training file of {kind}, expected a text; write its lines as {as_json}", path)
+
+
+def _most_match(begin: str, lines: Sequence[str]) -> bool:
+    return 5 * sum(bool(re.match(begin, line)) for line in lines) >= 4 * len(lines) > 0
 
 
 def parse_text(text: str) -> Document:

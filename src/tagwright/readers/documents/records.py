@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from tagwright.core.checked import shown
 from tagwright.core.display import few
 from tagwright.errors import InputError, option
+from tagwright.readers.account import say_unused
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
@@ -36,6 +37,8 @@ class Shape:
     abstract: str = "abstract"
     sections: str = "sections"
     labels: str = "labels"
+    needless: frozenset[str] = frozenset()
+    "Fields that say nothing of a document."
     numbered: bool = False
     "A record may be without an id; the document has a blank one, and is called by its line or file."
     adapt: Callable[[Record], Record] = lambda record: record
@@ -61,20 +64,26 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
     return replace(shape, labels="labels") if "labels" in fields and of_annif else shape
 
 
-def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
+def to_documents(
+    records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str, *, says_unused: bool = True
+) -> Iterator[Located]:
     """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type.
 
-    A line of log counts and names the fields that are not read.
+    A line of log counts and names the fields that are not read. says_unused: another one those that are metadata only.
     """
-    unread = Counter[str]()
+    unread, unused = Counter[str](), Counter[str]()
     for line, record in records:
         try:
             document = to_document(record, shape, Place(path, line))
         except InputError as error:
             reject(error)
         else:
-            unread.update(shape.unread(record) if shape.unread else _nested(record, shape.parts))
+            nested = [*(shape.unread(record) if shape.unread else _nested(record, shape.parts))]
+            unread.update(nested)
+            if says_unused and not shape.unread:
+                unused.update(map(clean, record.keys() - shape.parts - shape.needless - {*nested}))
             yield line, document
+    say_unused(path, unused, kept=True)
     if unread:
         fields = few([f"{field} ({count:,})" for field, count in unread.most_common()], 10)
         _log.warning("%s: not read: %s", path, fields)
@@ -212,7 +221,7 @@ Flavour: TypeAlias = Literal["jsonl", "annif", "xc", "micol", "futex", "s2orc"]
 SHAPES: Mapping[Flavour, Shape] = {
     "jsonl": Shape(),
     "annif": Shape(id="document_id", labels="subjects", numbered=True, adapt=_adapt_annif),
-    "xc": Shape(id="uid", abstract="content", labels="target_ind", adapt=_adapt_xc),
+    "xc": Shape(id="uid", abstract="content", labels="target_ind", needless=frozenset({"target_rel"}), adapt=_adapt_xc),
     "micol": Shape(id="paper", labels="label", adapt=_adapt_micol),
     "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
     "s2orc": Shape(id="paper_id", adapt=adapt_s2orc, unread=unread_fields),

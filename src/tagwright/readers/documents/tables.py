@@ -5,9 +5,10 @@ Parquet and Arrow need pyarrow, of the extra `parquet`; their memory is bounded 
 
 from __future__ import annotations
 
+import json
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -17,7 +18,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tagwright.core.checked import shown
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, running_text, split_labels, to_fields
+from tagwright.readers.documents.columns import (
+    SAMPLE,
+    Columns,
+    labels_in,
+    remedy,
+    running_text,
+    split_labels,
+    to_fields,
+)
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_science
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
@@ -106,8 +115,8 @@ def from_rows(
         return
     shape = recognise(first[1], Place(path, first[0]))
     shape = replace(shape, numbered=shape.id not in first[1])
-    split = ((line, _labels_split(row, shape.labels)) for line, row in chain([first], rows))
-    yield from to_documents(split, shape, path)
+    split = ((line, _labels_split(row, shape.labels, Place(path, line))) for line, row in chain([first], rows))
+    yield from to_documents(split, shape, path, says_unused=False)
 
 
 def _below_header(rows: Iterator[_Row], path: Path, columns: Columns | None) -> Iterator[Located]:
@@ -190,12 +199,12 @@ def _short_text(cells: Sequence[str]) -> Record:
     return {"text": cells[0], "labels": several if several != [labels] else labels.split()}
 
 
-def _labels_split(row: Record, key: str) -> Record:
+def _labels_split(row: Record, key: str, place: Place) -> Record:
     labels = row.get(key)
-    return {**row, key: split_labels(labels)} if isinstance(labels, str) else row
+    return {**row, key: labels_in(labels, place)} if isinstance(labels, str) else row
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parquet_rows(path: Path) -> Iterator[tuple[int, Record]]:
     """Numbered rows, from 1. One above the limit for a document is logged and left out.
 
     The sizes of columns come from the footer, which a hostile file can fake: 7 kB then unpack to 200 MB. Only a process
@@ -213,11 +222,14 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             # one row group at a time: Arrow cannot join the dictionaries of lists in several
             groups = (file.iter_batches(1_000, row_groups=[group]) for group in range(file.num_row_groups))
-            yield from _numbered(chain.from_iterable(groups), path)
+            rows = _numbered(chain.from_iterable(groups), path)
+            yield from with_class_names(rows, class_names(file.schema_arrow.metadata), path)
 
 
-def _arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
     """The same of an Arrow or Feather file, memory-mapped; one that is compressed is refused, as is a damaged one.
+
+    It may also be a stream of Arrow, as the files that Hugging Face's `save_to_disk` writes.
 
     The batches are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
     compressed one is refused before it is unpacked. pyarrow would unpack it, without any limit: 18 kB became 500 MB.
@@ -227,10 +239,57 @@ def _arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
         with pa.memory_map(str(path)) as source:
             content = source.read_buffer()
-            schema = pa.ipc.open_file(pa.BufferReader(content)).schema
-            # 8 bytes are before the first message
-            messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(8)))
-            yield from _numbered((_batch(each, schema) for each in messages if each.type != "schema"), path)
+            is_file = content.slice(0, 6).to_pybytes() == b"ARROW1"
+            opened = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(content))
+            # 8 bytes are before the first message of a file
+            messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(8) if is_file else content))
+            batches = (_batch(each, opened.schema) for each in messages if each.type != "schema")
+            yield from with_class_names(_numbered(batches, path), class_names(opened.schema.metadata), path)
+
+
+def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
+    """Column -> the names of its classes, where Hugging Face has put them into the metadata of a schema.
+
+    >>> class_names({b"huggingface": b'{"info": {"features": {"y": {"names": ["bees"], "_type": "ClassLabel"}}}}'})
+    {'y': ['bees']}
+    """
+    try:
+        features = json.loads((metadata or {}).get(b"huggingface", b"{}"))["info"]["features"]
+        return {column: names for column, feature in features.items() if (names := _names_of(feature))}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return {}
+
+
+def _names_of(feature: Any) -> list[str]:
+    """The names of the classes of a ClassLabel, or of a list of them, which is written in several ways."""
+    while isinstance(feature, list) or (isinstance(feature, Mapping) and "feature" in feature):
+        feature = next(iter(feature), None) if isinstance(feature, list) else feature["feature"]
+    names = feature.get("names") if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel" else None
+    return list(map(str, names or ()))
+
+
+def with_class_names(
+    rows: Iterable[tuple[int, Record]], names: Mapping[str, Sequence[str]], path: Path | str
+) -> Iterator[tuple[int, Record]]:
+    """The rows with the names of classes for their numbers; -1 is no label. names: column -> names.
+
+    Raises InputError for a number that is none of the classes.
+    """
+    if not names:
+        return iter(rows)
+    return (
+        (line, {**row, **{column: _named(row, column, names[column], Place(path, line)) for column in names}})
+        for line, row in rows
+    )
+
+
+def _named(row: Record, column: str, names: Sequence[str], place: Place) -> Any:
+    value = row.get(column)
+    numbers = [each for each in (value if isinstance(value, list) else [value]) if each is not None]
+    if not all(isinstance(each, int) and -1 <= each < len(names) for each in numbers):
+        raise place.error(f"{column} is {shown(value)}, expected numbers of its {len(names)} classes, from 0")
+    named = [names[each] for each in numbers if each >= 0]
+    return named if isinstance(value, list) else next(iter(named), None)
 
 
 @contextmanager

@@ -2,12 +2,13 @@
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagwright.core.checked import shown
 from tagwright.core.display import few, many
 from tagwright.errors import InputError
+from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged
 from tagwright.readers.lines import is_missing, open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
@@ -50,10 +51,15 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
 
     The id is the line itself, or the number before it where all lines have one (`1 - Animals`). A line that is a path
     (`Animals > Birds`), and one that is indented below another, gets the last name and lies below its parent; its id is
-    the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does, and for
-    running text.
+    the whole path. The description of a label is the path above it. A thesaurus in tagged text is read as one
+    (`tagged_text`). Raises InputError as `open_lines` does, for running text, and for other formats.
     """
-    terms = _terms(path)
+    lines = list(_lines(path))
+    if is_tagged(lines):
+        yield from read_tagged(lines, path)
+        return
+    _refuse_other_formats(lines, path)
+    terms = _terms(lines, path)
     if _is_running_text([names[-1] for _, _, names in terms]):
         raise InputError("looks like running text, expected labels: a name or a path a line", path)
     ids = {names: number or ARROW.join(names) for _, number, names in terms}
@@ -70,6 +76,29 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
         _log.warning("%s: %s left out, which are repeated: %s", path, many(len(repeated), "line"), few(repeated))
 
 
+_OTHER_FORMATS: Mapping[str, str] = {
+    r"<\?xml|<rdf:|<[A-Za-z]+[ >].*>$": "XML; if it is SKOS, end its name in .rdf or .xml",
+    r"@(?:prefix|base) |(?:PREFIX|BASE) |<\w+:[^>]*> <\w+:[^>]*> ": "RDF; end its name in .ttl or .nt",
+    r"[\[{]\s*(?:[{\"]|$)": "JSON; write a label in each line of a .jsonl file",
+    r"format-version:|\[Term\]$|\*NEWRECORD": "OBO or MeSH in ASCII; convert it to SKOS",
+    r"=(?:LDR|\d{3})  |\d{3}[A-Z@]? [ƒ$ǂ\x1f]": "MARC or PICA; convert it to SKOS",
+    r"__label__\S|(?:\d[\d,.]* )?(?:\d+:[-\d.eE]+ ){2,}": "training data; write the names of labels, one a line",
+    r"[-*+] \S|#{1,6} \S": "a list in Markdown; indent the names, without signs before them",
+    r"(?i:id|uri|code|notation|name|label)[,;](?=\S)": "a table; end its name in .csv",
+}
+"How the lines of other formats begin -> what they are, and what to do."
+
+
+def _refuse_other_formats(lines: Sequence[Line], path: Path) -> None:
+    """Raise InputError where the first line, or most, are of another format: names would be read from its syntax."""
+    first = [f"{text} " for _, _, text in lines[:100]]
+    for begin, what in _OTHER_FORMATS.items():
+        matching = sum(bool(re.match(begin, text)) for text in first)
+        tells = matching and re.match(begin, first[0]) and not what.startswith("a list")
+        if tells or 2 * matching > len(first):
+            raise InputError(f"looks like {what}; expected labels: a name or a path a line", path, lines[0][0])
+
+
 def _is_running_text(names: Sequence[str]) -> bool:
     """Whether the lines are long, and in a third of them or more a sentence ends, as in a text of several lines."""
     end = r"(?<=\w\w\w)[.!?…][\"'”’»)]?(?:$| +\W?[A-ZÄÖÜÅÉ0-9])|[。！？]"
@@ -77,9 +106,8 @@ def _is_running_text(names: Sequence[str]) -> bool:
     return sum(map(len, names)) >= 48 * len(names) > 0 and 3 * sentences >= len(names)
 
 
-def _terms(path: Path) -> list[tuple[int, str, tuple[str, ...]]]:
+def _terms(lines: Sequence[Line], path: Path) -> list[tuple[int, str, tuple[str, ...]]]:
     """Line, number and path of each term; the number is empty where not all lines have one."""
-    lines = list(_lines(path))
     numbered = all(_NUMBERED.match(text) for _, _, text in lines)
     terms, above = list[tuple[int, str, tuple[str, ...]]](), list[tuple[int, str]]()
     for line, indent, text in lines:
@@ -96,7 +124,7 @@ def _terms(path: Path) -> list[tuple[int, str, tuple[str, ...]]]:
     return terms
 
 
-def _lines(path: Path) -> Iterator[tuple[int, int, str]]:
+def _lines(path: Path) -> Iterator[Line]:
     """Number, indent and text of each line that holds a label."""
     begun = False
     for line, raw in open_lines(path):

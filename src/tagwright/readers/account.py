@@ -1,0 +1,46 @@
+"""What a reader says of everything that it was given, in lines: of log in Python, on stderr on the command line."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from tagwright.core.display import few
+from tagwright.core.progress import is_silent, note
+from tagwright.errors import is_command
+
+_log = logging.getLogger(__name__)
+
+
+def say(text: str, *, warn: bool) -> None:
+    """Say a line of an account; nothing with --quiet.
+
+    warn: something was guessed or is left out, so it is a warning. Otherwise it is information.
+    """
+    if not warn:
+        note(text)
+    elif not (is_command() and is_silent()):
+        _log.warning("%s", text)
+
+
+def say_unused(path: Path | str, fields: Counter[str], *, kept: bool = False) -> None:
+    """Say which fields of the records of a file are not used, with their numbers. kept: they are metadata."""
+    if fields:
+        listed = few([f"{field} ({count:,})" for field, count in fields.most_common()], 10)
+        say(f"{path}: not used: {listed}{' (kept as metadata)' if kept else ''}", warn=False)
+
+
+def by_suffix(suffixes: Iterable[str], named: Iterable[str] = ()) -> str:
+    """Count suffixes of files. named: those of files that are read if they are given by name.
+
+    >>> by_suffix([".doc", ".csv", "", ".csv"], {".csv"})
+    'without suffix 1, .csv 2 (name them), .doc 1'
+    """
+    counts, advised = Counter(suffixes), {*named}
+
+    def advice(suffix: str, count: int) -> str:
+        return f" (name {'it' if count == 1 else 'them'})" if suffix in advised else ""
+
+    return ", ".join(
+        f"{suffix or 'without suffix'} {count:,}{advice(suffix, count)}" for suffix, count in sorted(counts.items())
+    )

@@ -1,0 +1,154 @@
+"""A column holds labels by its name and its values; what may be read in two ways is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.readers.reading import read, refusal, written
+
+from tagwright import zero_shot
+from tagwright.api import evaluate
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import InputError
+from tagwright.readers.limits import within_limits
+from tagwright.types import Label
+
+LABELS = Vocabulary(["Billing", "Login", "Refund", "Bees; wasps", "Bees", "wasps"])
+
+
+def documents(
+    rows: Sequence[dict[str, Any]], vocabulary: Vocabulary | None = LABELS
+) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Title, abstract and labels of each record."""
+    with within_limits(is_label=vocabulary.has if vocabulary else None):
+        return [(each.title, each.abstract, each.labels) for each in Corpus.of(rows)]
+
+
+TEXT = "I cannot get in since Monday."
+
+
+@pytest.mark.parametrize(
+    ("row", "title", "labels"),
+    [
+        ({"subject": "Cannot log in", "description": TEXT}, "Cannot log in", ()),
+        ({"subject": "Cannot log in", "body_html": f"<p>{TEXT}</p>"}, "Cannot log in", ()),
+        ({"subject": "Cannot log in", "text": TEXT, "labels": "Login"}, "Cannot log in", ("Login",)),
+        ({"subject": "Login; Refund", "description": TEXT}, "", ("Login", "Refund")),
+        ({"title": "No way in", "subject": "Login", "description": TEXT}, "No way in", ("Login",)),
+        ({"title": "No way in", "subject": "Accounts", "description": TEXT}, "No way in", ()),
+        ({"title": "No way in", "subjects": ["Accounts"], "description": TEXT}, "No way in", ()),
+        ({"title": "No way in", "label": "Accounts", "schlagwort": "Login", "text": TEXT}, "No way in", ("Login",)),
+        ({"title": "No way in", "subject": "Accounts", "label": "login", "text": TEXT}, "No way in", ("login",)),
+    ],
+)
+def test_a_column_without_labels_of_the_vocabulary_holds_none(
+    row: dict[str, Any], title: str, labels: tuple[str, ...]
+) -> None:
+    """A subject that is none is the title of a message, if there is no other title."""
+    assert documents([row]) == [(title, TEXT, labels)]
+
+
+def test_a_column_that_is_called_labels_is_taken_at_its_word() -> None:
+    assert documents([{"text": TEXT, "labels": "Accounts"}]) == [("", TEXT, ("Accounts",))]
+
+
+@pytest.mark.parametrize(
+    ("row", "vocabulary"),
+    [
+        ({"subject": "Login", "description": TEXT}, LABELS),
+        ({"subject": "Login", "body": TEXT}, LABELS),
+        ({"subject": "Cannot log in", "description": TEXT}, None),
+        ({"subject": "Login; Refund", "message": TEXT}, None),
+    ],
+)
+def test_a_subject_that_may_be_title_or_label_is_asked_for(row: dict[str, Any], vocabulary: Vocabulary | None) -> None:
+    with pytest.raises(InputError, match=r'say which: .*\(documents, title="subject"\) or .*labels="subject"\)$'):
+        documents([row], vocabulary)
+
+
+def test_subjects_that_repeat_or_are_several_are_labels_without_a_vocabulary() -> None:
+    """Titles hardly ever do."""
+    assert documents([{"subject": "a; b", "description": TEXT}], None) == [("", TEXT, ("a", "b"))]
+    rows = [{"subject": name, "description": TEXT} for name in "abab"]
+    assert [labels for *_, labels in documents(rows, None)] == [("a",), ("b",), ("a",), ("b",)]
+
+
+def test_of_two_columns_that_may_be_labels_the_vocabulary_chooses(caplog: pytest.LogCaptureFixture) -> None:
+    row = {"text": TEXT, "subject headings": "Login", "subject terms": "Accounts"}
+    assert documents([row]) == [("", TEXT, ("Login",))]
+    assert 'no labels, since none is in the vocabulary: "subject terms"' in caplog.text
+    with pytest.raises(InputError, match='"subject headings" and "subject terms" may each hold the labels'):
+        documents([row], None)
+
+
+def test_the_vocabulary_of_a_tagger_tells_the_columns_of_what_it_tags(caplog: pytest.LogCaptureFixture) -> None:
+    """A message by its subject, in every form and for every call that reads documents."""
+    pd = pytest.importorskip("pandas")
+    tagger = zero_shot(["Billing", "Login"], stages=["exact_match"], language="en")
+    table = pd.DataFrame({"subject": ["Login fails"], "description": ["Since Monday."], "queue": ["a"]})
+    for given in (table, table.to_dict("records")):
+        assert [each.name for each in tagger.suggest(given)[0]] == ["Login"]
+    assert "not used: queue (kept as metadata)" in caplog.text
+    assert [each.name for each in tagger.explain(table)[0]] == ["Login"]
+    assert tagger.tag(table).labels.tolist() == [1]
+    assert evaluate(tagger, table, y=[["Login"]])["P@1"].value == 1
+
+
+def test_labels_may_be_given_as_an_iterator() -> None:
+    tagger = zero_shot(
+        iter(["Login"]), documents=[{"subject": "Login; x", "description": TEXT}], stages=["exact_match"]
+    )
+    assert tagger.vocabulary.ids == ("Login",)
+
+
+# Cells
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [
+        ("Bees\nOrchards", ("Bees", "Orchards")),
+        ("Bees\r\nOrchards", ("Bees", "Orchards")),
+        ('{"choices": ["Bees", "Orchards"]}', ("Bees", "Orchards")),
+        ('[{"choices": ["Bees"]}, {"choices": ["Taxes"]}]', ("Bees", "Taxes")),
+        ('{"taxonomy": [["Insects", "Bees"], ["Taxes"]]}', ("Bees", "Taxes")),
+        ('[["Insects", "Bees"], ["Taxes"]]', ("Bees", "Taxes")),
+        ("{sic}", ("{sic}",)),
+    ],
+)
+@pytest.mark.parametrize("column", ["labels", "label"])
+def test_a_cell_may_hold_labels_as_spreadsheets_and_annotation_tools_write_them(
+    tmp_path: Path, column: str, cell: str, labels: tuple[str, ...]
+) -> None:
+    quoted = cell.replace('"', '""')
+    assert read(written(tmp_path, f'text,{column}\nHoney,"{quoted}"\n'.encode(), "x.csv"))[0].labels == labels
+
+
+def test_objects_in_a_cell_are_no_labels(tmp_path: Path) -> None:
+    """Such as spans, which Label Studio writes so into CSV."""
+    content = 'text,label\nHoney,"[{""start"": 0, ""end"": 5, ""labels"": [""Food""]}]"\n'
+    message = refusal(written(tmp_path, content, "x.csv"))
+    assert message.startswith('x.csv:2: the labels are "[{')
+    assert message.endswith("expected names or ids; export the annotations as JSON instead")
+
+
+def test_a_name_that_holds_a_separator_is_one_label_where_the_vocabulary_has_it() -> None:
+    row = {"text": "Bees", "labels": "Bees; wasps"}
+    assert documents([row])[0][2] == ("Bees; wasps",)
+    assert documents([row], Vocabulary(["Bees", "wasps"]))[0][2] == documents([row], None)[0][2] == ("Bees", "wasps")
+
+
+@pytest.mark.parametrize("label", ["Bees; wasps", "Bees|wasps", "Bees\nwasps", "Bees#wasps", "Bees, wasps"])
+def test_several_labels_in_one_are_told_by_the_vocabulary(label: str) -> None:
+    """In any format: the parts count where all are labels, and the whole is none."""
+    from tagwright.types import Document
+
+    vocabulary = Vocabulary([Label("b", ("Bees",)), Label("w", ("wasps",))])
+    assert vocabulary.gold([Document("1", labels=(label,))], unknown="error").labels.tolist() == [0, 1]
+    assert vocabulary.gold([Document("1", labels=(f"{label} x",))], unknown="ignore").labels.tolist() == []
+    whole = Vocabulary(["Bees", "wasps", label])
+    assert whole.gold([Document("1", labels=(label,))], unknown="error").labels.tolist() == [2]

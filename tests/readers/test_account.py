@@ -1,0 +1,91 @@
+"""Every reader says what it does not use: fields, columns, files; nothing is left out in silence."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.readers.reading import read, refusal, written
+from tests.readers.samples import SAMPLES, Sample
+
+from tagwright.data.corpus import Corpus
+from tagwright.errors import InputError
+from tagwright.readers.account import by_suffix
+from tagwright.readers.documents.files import READERS, guess_format
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_a_reader_says_which_fields_it_does_not_use(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, sample: Sample
+) -> None:
+    """In one line, beside the name of the file; a document is read all the same."""
+    caplog.set_level(logging.INFO)
+    assert len(read(written(tmp_path, sample.content(), sample.name), format=sample.format)) == 1
+    [line] = [message for message in caplog.messages if "not used: " in message]
+    assert line.startswith(f"{tmp_path / sample.name}: ")
+    assert sample.unused in line.partition("not used: ")[2]
+
+
+def test_every_format_of_records_has_a_sample(tmp_path: Path) -> None:
+    """Papers have no fields; S2ORC says itself what it does not read."""
+    found = {guess_format(written(tmp_path, sample.content(), sample.name)) for sample in SAMPLES}
+    records = {name for name, format_ in READERS.items() if format_.rows or format_.columns or not format_.paper}
+    assert records - {"annif", "xc", "micol", "futex", "s2orc", "csl", "pubmed"} <= found
+
+
+NOTES = {
+    "a.txt": b"Bees",
+    "book.epub": b"x",
+    "old.doc": b"x",
+    "report.odt": b"x",
+    "b.csv": b"text\nx\n",
+    "c.csv": b"",
+    "d": b"",
+}
+
+
+def test_the_files_of_a_folder_that_are_left_out_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A file of labels beside a text belongs to it, and hidden files are nobody's."""
+    for name, content in (NOTES | {"a.key": b"bees", "e/.hidden.odt": b"x", "e/f.ODT": b"x"}).items():
+        written(tmp_path, content, name)
+    [document] = read(tmp_path)
+    assert document.labels == ("bees",)
+    left_out = "without suffix 1, .csv 2 (name them), .doc 1, .epub 1, .odt 2"
+    assert caplog.messages == [f"8 files: 1 read; 7 left out: {left_out}"]
+
+
+def test_a_folder_of_which_everything_is_read_is_counted_as_information(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.txt", "b/c.md"):
+        written(tmp_path, b"Bees", name)
+    read(tmp_path)
+    assert caplog.messages == []
+    caplog.set_level(logging.INFO)
+    read(tmp_path)
+    assert caplog.messages == ["2 files: 2 read"]
+
+
+def test_a_folder_without_a_readable_file_is_an_error(tmp_path: Path) -> None:
+    written(tmp_path, b"x", "n/a.odt")
+    assert refusal(tmp_path / "n").startswith("n: holds no files of text (.docx, .htm, .html")
+
+
+TABLES: dict[str, Callable[[Path], Path]] = {
+    "csv": lambda folder: written(folder, "id,data,label\n1,Honey bees,bees\n2,Tax,tax\n", "x.csv"),
+    "jsonl": lambda folder: written(folder, '{"id": 1, "data": "Honey bees", "label": ["bees"]}\n', "x.jsonl"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_without_text_is_an_error_that_names_the_likely_column(tmp_path: Path, kind: str) -> None:
+    """As doccano exports them; also where a column of labels is recognised."""
+    with pytest.raises(InputError, match=r'the columns are "id", "data", "label"; say which.*text="data"\)$'):
+        read(TABLES[kind](tmp_path))
+    assert Corpus.read(TABLES[kind](tmp_path), text="data")[0].abstract == "Honey bees"
+
+
+def test_suffixes_are_counted_in_order() -> None:
+    assert by_suffix([".b", ".a", ".b"], [".a"]) == ".a 1 (name it), .b 2"
