@@ -85,15 +85,15 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def started(folder: Path, *options: str, environment: Mapping[str, str] | None = None, files: int = 0
-            ) -> Iterator[Server]:  # fmt: skip
+def started(folder: Path, *options: str, environment: Mapping[str, str] | None = None, files: int = 0,
+            command: Sequence[str] = ("serve",)) -> Iterator[Server]:  # fmt: skip
     """A server with these options; what it says on stderr is in a file. files: how many it may open; 0: as it is."""
-    command = [sys.executable, "-m", "tagwright", "serve", "--port", "0", "--quiet", "--language", "en", *options]
+    given = [sys.executable, "-m", "tagwright", *command, "--port", "0", "--quiet", "--language", "en", *options]
     log, own = folder / "log", {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
     limit = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)) if files else None
     with log.open("w", encoding="utf-8") as errors:
         process = subprocess.Popen(
-            command, cwd=folder, env=own, stdout=subprocess.PIPE, stderr=errors, text=True, preexec_fn=limit
+            given, cwd=folder, env=own, stdout=subprocess.PIPE, stderr=errors, text=True, preexec_fn=limit
         )
     try:
         assert process.stdout is not None

@@ -23,7 +23,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.dataset import evaluation_set
 from tagwright.review.applied import outcomes
-from tagwright.review.export import DOWNLOADS, exported
+from tagwright.review.export import DOWNLOADS, write_export
 from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
@@ -130,7 +130,8 @@ def test_who_reviews_with_enter_alone_gives_the_record_no_label(path: Path) -> N
         assert review.decisions.labels() == {"1": []}
         assert review.training_data().labels == [[]]
         for wanted in DOWNLOADS:
-            assert YSO.encode() not in exported(file, wanted, LABELS)
+            write_export(file, wanted, LABELS, tmp_path / "export")
+            assert YSO.encode() not in (tmp_path / "export").read_bytes()
         found, _ = outcomes(Corpus.read(path), file.path, LABELS, replace_gone=False, changed_texts=False)
         assert found[0].accepted == {}
         if path.suffix in (".mrc", ".xml") and b"datafield" in path.read_bytes()[:500]:

@@ -29,7 +29,7 @@ from tagwright.readers.lines import Place
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Action, Decision
-from tagwright.review.export import DOWNLOADS, export_lines, exported
+from tagwright.review.export import DOWNLOADS, export_lines, write_export
 from tagwright.review.file import DisplacedError, ReviewFile
 from tagwright.types import Document, Label, Section
 
@@ -123,8 +123,7 @@ def test_formats_to_train_on_leave_out_what_was_reviewed_blind_and_say_so(half_b
 def test_every_format_of_the_page_has_each_reviewed_document(half_blind: ReviewFile, tmp_path: Path) -> None:
     labels = Vocabulary([Label("bee", ("Bees",)), Label("orchard", ("Orchards",)), Label("tax", ("Taxes",))])
     for wanted, download in DOWNLOADS.items():
-        content = exported(half_blind, wanted, labels)
-        (tmp_path / download.name).write_bytes(content)
+        write_export(half_blind, wanted, labels, tmp_path / download.name)
         if wanted in ("csv", "xlsx", "tsv", "annif", "jsonl"):
             read_back = [each.labels for each in Corpus.read(tmp_path / download.name)]
             blind = [("bee", "orchard")] if wanted in ("csv", "xlsx") else []  # which nothing may learn from
@@ -143,7 +142,7 @@ def test_training_on_an_export_with_documents_reviewed_blind_is_warned_of(
     wanted: str, half_blind: ReviewFile, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = DOWNLOADS[wanted].name
-    (tmp_path / name).write_bytes(exported(half_blind, wanted))
+    write_export(half_blind, wanted, None, tmp_path / name)
     documents = Corpus.read(tmp_path / name)
     assert [was_reviewed_blind(each) for each in documents] == ([True] if wanted == "blind" else [True, False])
     more = [replace(each, id=f"{each.id} again") for each in documents]

@@ -17,7 +17,7 @@ from tests.server.conftest import BEES, Clock, reviewing
 from tagwright.errors import InputError
 from tagwright.server.access import Access, Holder, Limits
 from tagwright.server.application import application
-from tagwright.server.problems import Problem
+from tagwright.server.problems import Busy, Problem
 from tagwright.server.review.page import ReviewPages
 
 LIMITED, FREE, FEW = "l" * 16, "f" * 16, "d" * 16
@@ -112,8 +112,11 @@ def test_a_request_that_can_never_fit_is_refused_without_a_time(tmp_path: Path) 
 def test_documents_that_find_no_place_in_the_queue_do_not_count(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def refuse(*_: object) -> None:
+        raise Busy
+
     with monkeypatch.context() as full:
-        full.setattr("tagwright.server.shares.FairSlots.length", 256)
+        full.setattr("tagwright.server.turns.Batches.check_room", refuse)
         assert [
             client.post("/api/suggest", json={"text": "x"}, headers=headers(FEW)).status_code for _ in range(50)
         ] == [503] * 50

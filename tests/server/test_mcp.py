@@ -38,10 +38,10 @@ BEES = "Honey bees visit apple orchards."
 @asynccontextmanager
 async def session(model: ServedModel) -> AsyncIterator[Client]:
     """A client of the tools in memory."""
-    await model.queue.start()
+    await model.start()
     async with Client(tool_server(JsonApi({model.id: model}, Counters(), lambda: None))) as client:
         yield client
-    await model.queue.stop()
+    await model.stop()
 
 
 def called(tool: str, model: ServedModel | None = None, **arguments: Any) -> CallToolResult:

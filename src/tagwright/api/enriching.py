@@ -1,7 +1,10 @@
 """Write subjects into copies of catalogue records: those that reviewers accepted, and suggestions."""
 
+import json
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,7 +16,7 @@ from tagwright.catalogues.tables import FORMATS, enriched_table
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import InputError, option
+from tagwright.errors import InputError, TagwrightError, on_command_line, option
 from tagwright.readers.documents.catalogue import read_reference
 from tagwright.readers.limits import skip, within_limits
 from tagwright.readers.sources import recognised
@@ -107,3 +110,29 @@ def _say(names: Vocabulary, left_out: LeftOut) -> None:
     for line in lines:
         _log.warning("%s", line)
     skip(InputError(line) for line in lines)
+
+
+PROGRAM = "from tagwright.api.enriching import main; main()"
+"What a process runs that enriches the records of others."
+
+
+def main() -> None:
+    """Enrich as the JSON on the command line says; print what is left out, or what the problem is, as JSON."""
+    logging.basicConfig(format="%(message)s")
+    given, left_out = json.loads(sys.argv[1]), LeftOut({}, {})
+
+    def note_left_out(found: LeftOut) -> None:
+        nonlocal left_out
+        left_out = found
+
+    paths = {name: Path(given.pop(name)) for name in ("records", "output", "names", "reviews")}
+    records, output, names = paths["records"], paths["output"], Vocabulary.load(paths["names"])
+    answer: dict[str, object] = {"problem": "", "line": None, "of_file": False}
+    with on_command_line() if given.pop("is_command") else nullcontext():
+        try:
+            enrich(records, output, names, reviews=paths["reviews"], account=note_left_out, **given)
+        except InputError as error:
+            answer |= {"problem": error.problem, "line": error.line, "of_file": True}
+        except TagwrightError as error:
+            answer["problem"] = str(error)
+    print(json.dumps({**answer, "left_out": left_out._asdict()}))  # noqa: T201

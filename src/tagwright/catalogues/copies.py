@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,14 +23,12 @@ from tagwright.readers.limits import largest_document, too_large, within_limits
 from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document
 
-_log = logging.getLogger(__name__)
-
 
 def read_records(path: Path, **reading: Any) -> tuple[Corpus, Sequence[int]]:
     """The records of a file as documents, and the place of each, by which the copy finds its suggestions.
 
-    reading: how, see `open_sources`. A line says of each that cannot be read that it is copied. Raises InputError if
-    none can be read.
+    reading: how, see `open_sources`. A line for each problem counts those that cannot be read, which are copied. Raises
+    InputError if none can be read.
     """
     places, unread = array("q"), list[InputError]()
 
@@ -47,8 +44,10 @@ def read_records(path: Path, **reading: Any) -> tuple[Corpus, Sequence[int]]:
             corpus = Corpus.of(documents())
     except InputError as error:
         raise (error if places or not unread else unread[0]) from None
+    remarks = Remarks(path)
     for each in sorted(unread, key=lambda each: each.line or 0):
-        _log.warning("%s", InputError(f"is copied without suggestions: it {each.problem}", each.path, each.line))
+        remarks.add(each.line or 0, f"is copied without suggestions: it {each.problem}")
+    remarks.log()
     return corpus, places
 
 

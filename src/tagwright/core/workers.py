@@ -160,13 +160,13 @@ class Pool:
 
 
 def run(
-    arguments: Sequence[str], *, folder: Path, seconds: float, memory: int = 0, most: int
+    arguments: Sequence[str], *, folder: Path, seconds: float, memory: int = 0, disk: int = 0, most: int
 ) -> tuple[bytes, str, int]:
     """Run Python with these arguments, in limits: its standard output, the end of its standard error, its exit code.
 
-    folder: where it runs, and where its messages are kept meanwhile. memory: limit of the address space in bytes, where
-    the system has one. most: bytes of output after which it is ended; one more than these is then returned. Raises
-    TimeoutError after `seconds`, WorkerDied if it cannot be started.
+    folder: where it runs, and where its messages are kept meanwhile. memory, disk: limits of the address space and of
+    each file that it writes, in bytes, where the system has them. most: bytes of output after which it is ended; one
+    more than these is then returned. Raises TimeoutError after `seconds`, WorkerDied if it cannot be started.
     """
     late = threading.Event()
     with (folder / ".messages").open("w+b") as messages:
@@ -179,7 +179,7 @@ def run(
         timer = threading.Timer(seconds, expire)
         timer.start()
         try:
-            _bound(process.pid, memory, seconds)
+            _bound(process.pid, memory, disk, seconds)
             with process:
                 assert process.stdout
                 printed = process.stdout.read(most + 1)
@@ -270,7 +270,7 @@ def _start(
         raise WorkerDied(f"{sys.executable} cannot be started: {error.strerror}") from None
 
 
-def _bound(process: int, memory: int, seconds: float) -> None:
+def _bound(process: int, memory: int, disk: int, seconds: float) -> None:
     """Limit a program that has just been started, and let this process go before it.
 
     It ends after its time even if nobody is left to end it.
@@ -281,8 +281,9 @@ def _bound(process: int, memory: int, seconds: float) -> None:
         import resource
 
         resource.prlimit(process, resource.RLIMIT_CPU, (2 * int(seconds) + 1,) * 2)
-        if memory:
-            resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+        for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, disk)):
+            if most:
+                resource.prlimit(process, kind, (most, most))
 
 
 def _kill(program: subprocess.Popen[bytes]) -> None:

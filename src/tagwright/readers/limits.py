@@ -5,6 +5,8 @@ that cannot be read is an error, unless the caller collects such errors and read
 be read are skipped; a caller may list them.
 """
 
+import gzip
+import io
 import logging
 import os
 import signal
@@ -12,8 +14,9 @@ import threading
 import time
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -194,6 +197,17 @@ def check_unpacked(content: IO[bytes], path: Path | str, xml: int) -> list[str]:
         if size > times * largest_document():
             raise InputError(too_large(f"unpacks to {size:,} bytes, more than {times} times the limit"), path)
     return [part.filename for part in parts]
+
+
+def check_gzip(content: bytes, path: Path | str, most: int) -> None:
+    """Raise InputError for a gzip file that unpacks to more bytes than `most`; a broken one is left to its reader."""
+    if not content.startswith(b"\x1f\x8b"):
+        return
+    size = 0
+    with suppress(OSError, EOFError, zlib.error), gzip.open(io.BytesIO(content)) as file:
+        while piece := file.read(1 << 20):
+            if (size := size + len(piece)) > most:
+                raise InputError(f"unpacks to more than {most:,} bytes; send its parts", path)
 
 
 @contextmanager

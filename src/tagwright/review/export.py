@@ -4,10 +4,12 @@ import json
 import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
-from io import BytesIO
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, cast
 
+from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.progress import note
@@ -149,14 +151,23 @@ def export_lines(
     return {"verdicts": _verdicts, "decisions": _decisions, "tsv": _tsv, "uris": _uris}[output](file)
 
 
-def exported(file: ReviewFile, output: str, labels: Vocabulary | None = None) -> bytes:
-    """Return an export in any format of `DOWNLOADS`, as the bytes of a file, see `export_lines`."""
-    if output == "xlsx":
-        content = BytesIO()
-        write_workbook(table(file, labels, {}), content, "documents")
-        return content.getvalue()
-    lines = export_lines(file, cast("ExportFormat", output), labels)
-    return "".join(f"{line}\n" for line in lines).encode(errors="replace")
+def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, target: Path) -> None:
+    """Write an export in any format of `DOWNLOADS`, see `export_lines`."""
+    with full_disk_explained(), target.open("wb") as stream:
+        if output == "xlsx":
+            write_workbook(table(file, labels, {}), stream, "documents")
+            return
+        for line in export_lines(file, cast("ExportFormat", output), labels):
+            stream.write(f"{line}\n".encode(errors="replace"))
+
+
+class Exporter:
+    """Writes exports in a process of its own, see `core.workers`."""
+
+    def write(self, file: Path, output: str, names: Path, target: Path) -> None:
+        """Write an export as `write_export` does. names: folder of a saved vocabulary."""
+        with closing(ReviewFile.open_existing(file)) as review:
+            write_export(review, output, Vocabulary.load(names), target)
 
 
 def _annif(file: ReviewFile, labels: Vocabulary | None, *, replace_gone: bool) -> Iterator[str]:

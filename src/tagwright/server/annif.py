@@ -115,7 +115,7 @@ class AnnifApi:
     async def suggest_for_text(self, request: Request) -> Response:
         """Suggest subjects for a text."""
         model = self._model(request)
-        model.slots.check_room()
+        model.check_room()
         document, fields = await read_form(request, _document_of_form, files=0)
         options = _options(model, fields)
         language = await _language(model, fields)
@@ -128,7 +128,7 @@ class AnnifApi:
         One that cannot be read has a problem in place of subjects.
         """
         model, fields = self._model(request), request.query_params
-        model.slots.check_room(LARGEST_BATCH)
+        model.check_room(LARGEST_BATCH)
         sent = await read_json(request, _documents)
         options = _options(model, fields)
         language = await _language(model, fields)

@@ -5,9 +5,8 @@ import logging
 import re
 import secrets
 import threading
-import time
-from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +25,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from tagwright.monitoring import Watch
 from tagwright.review.file import StorageError
-from tagwright.server import deadlines, languages, openapi
+from tagwright.server import connections, languages, openapi
 from tagwright.server.access import OPEN, Access, network, networks_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.audit import Audit
@@ -42,8 +41,8 @@ from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import check_head
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
-from tagwright.server.shares import FREE, FairSlots, Memory
 from tagwright.server.start_pages import StartPages
+from tagwright.server.turns import FREE, Memory, Turns
 from tagwright.tagger.acceptance import SuggestOptions
 
 _log = logging.getLogger(__name__)
@@ -83,10 +82,12 @@ def application(
         counters.others.append(partial(monitor_lines, watch, models, pages.review if pages else None))
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(log_failures)
+        app.state.turns = Turns()  # the loop shuts it down at its end
+        asyncio.get_running_loop().set_default_executor(app.state.turns)
         for model in models:
-            await model.queue.start()
+            await model.start()
         tasks = [asyncio.create_task(readiness.load()), asyncio.create_task(access.follow())]
         tasks += [asyncio.create_task(follower.run())] if follower else []
         yield
@@ -96,9 +97,7 @@ def application(
         if pages and pages.refitter:
             await pages.refitter.finish()
         for model in models:
-            await model.queue.stop()
-            if model.workers:
-                await asyncio.to_thread(model.workers.close)
+            await model.stop()
 
     annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters, readiness.check)
     reconciliation = Reconciliation(by_id, needs_token=not access.is_open).operations()
@@ -134,14 +133,13 @@ def application(
                 allow_headers=["*"],
                 expose_headers=[VERSION_HEADER, ID_HEADER],
             ),
-            Middleware(_Gate, access=access, max_body=max_body, hosts=hosts, memory=Memory()),
+            Middleware(_Gate, access=access, max_body=max_body, hosts=hosts),
         ],
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would lead to the host that the client names
     app.state.has_review, app.state.readiness, app.state.models = pages is not None, readiness, models
-    app.state.large_bodies = FairSlots(count=1, each=1, rest=3)  # parsed for a quarter of the time only
-    app.state.uploads = FairSlots(count=2, each=1, share=16)  # a process for each file
+    app.state.turns, app.state.readers = Turns(), ThreadPoolExecutor(2)  # which wait for processes that read files
     return app
 
 
@@ -206,32 +204,29 @@ def _index(model: ServedModel) -> None:
 
 
 class _Gate:
-    """Middleware that refuses requests before they reach a route, and bounds bodies while they come.
+    """Middleware that refuses requests before they reach a route, and bounds bodies and answers while they come and go.
 
     Refused are an invalid head, a host name of others, a request without a valid token or above its limit, and a body
-    that is too large, late, or for which no memory is left. Routes find the holder of the token in
-    `request.state.holder`, and language and client in `current_request`.
+    that is too large, late, or for which no memory is left. Others wait for the turn of their client. Routes find the
+    holder of the token in `request.state.holder`, and language and client in `current_request`.
     """
 
-    def __init__(
-        self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None, memory: Memory
-    ) -> None:
-        self.app, self.access, self.max_body, self.hosts, self.memory = app, access, max_body, hosts, memory
+    def __init__(self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
+        self.app, self.access, self.max_body, self.hosts = app, access, max_body, hosts
+        self.memory = Memory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        app, held = self.app, Counter[str]()
-        try:
-            self._admit(scope)
-        except Problem as problem:
-            app = answer_to(problem)
-        try:
-            await app(scope, self._bounded(receive, held), _below(current().root, send))
-        finally:
-            for client, size in held.items():
-                self.memory.give_back(client, size)
+        app, turns = self.app, scope["app"].state.turns
+        async with current().held:
+            try:
+                self._admit(scope)
+                await turns.may_begin()
+            except Problem as problem:
+                app = answer_to(problem)
+            await app(scope, self._bounded(receive), turns.counted(_below(current().root, send)))
 
     def _admit(self, scope: Scope) -> None:
         """Fill in the current request. Raises Problem for a request that is refused by its head."""
@@ -255,30 +250,30 @@ class _Gate:
         if length.isdecimal() and int(length) > self.max_body:
             raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
-    def _bounded(self, receive: Receive, held: Counter[str]) -> Receive:
-        """Limit the time in which a body comes, its size, and the memory of its client.
-
-        held: filled with the bytes that count for the client until the request is answered.
-        """
-        end, received, more = time.monotonic() + deadlines.BODY_SECONDS, 0, True
+    def _bounded(self, receive: Receive) -> Receive:
+        """Limit the time in which a body comes, its size, and the memory of its client until the answer is sent."""
+        end, received, counted, more, client = 0.0, 0, FREE, True, ""
 
         async def bounded() -> Message:
             """Return the next part. Raises Problem (408, 413, 429, 503)."""
-            nonlocal received, more
+            nonlocal end, received, counted, more, client
             if not more:
                 return await receive()  # the client leaves, whenever that is
+            end = end or asyncio.get_running_loop().time() + connections.BODY_SECONDS
+            client = client or current().client  # the first one, even if a session has named another since
             try:
-                message = await asyncio.wait_for(receive(), end - time.monotonic())
+                async with asyncio.timeout_at(end):
+                    message = await receive()
             except TimeoutError:
-                detail = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
+                detail = f"The body did not come within {connections.BODY_SECONDS:.0f} s"
                 raise Problem(408, detail, headers={"Connection": "close"}) from None
             received, more = received + len(message.get("body", b"")), message.get("more_body", False)
             if received > self.max_body:
                 raise Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
-            if (size := received - FREE - held.total()) > 0:
-                client = next(iter(held), current().client)  # the first one, even if a session has named another since
+            if (size := received - counted) > 0:
                 self.memory.take(client, size)
-                held[client] += size
+                current().held.callback(self.memory.give_back, client, size)
+                counted = received
             return message
 
         return bounded

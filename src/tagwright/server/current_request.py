@@ -6,8 +6,9 @@ It stands in a context variable, since what computes or logs deep below a route 
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tagwright.server.audit import Audit
@@ -23,11 +24,11 @@ class CurrentRequest:
     """A request that is being answered, filled in on its way through the server.
 
     path: its address, which is not logged. root: where the application is mounted, such as /tags; "" at the top.
-    client: what slots and memory are shared by: the name of a token's holder, the user that a proxy names, or else the
+    client: what takes turns and shares memory: the name of a token's holder, the user that a proxy names, or else the
     address. user: the reviewer, or the user that a proxy names. token: the name of its holder. language: code of that
     of pages. model: the id; version: the id with the number or date. documents, suggestions: how many were answered.
     spend: counts requests or documents against the limits of the token; raises Problem (413, 429). audit: where answers
-    are recorded, if anywhere.
+    are recorded, if anywhere. held: what is released when the answer is sent; is_alone: see `Turns.alone`.
     """
 
     id: str = ""
@@ -43,6 +44,8 @@ class CurrentRequest:
     suggestions: int = 0
     spend: Callable[[Limited, int], None] = lambda *_: None
     audit: Audit | None = None
+    held: AsyncExitStack = field(default_factory=AsyncExitStack)
+    is_alone: bool = False
 
     @property
     def who(self) -> str:

@@ -7,6 +7,8 @@ import asyncio
 import json
 import logging
 import sys
+from collections.abc import Mapping
+from contextvars import ContextVar
 from io import TextIOWrapper
 from typing import Any
 
@@ -25,7 +27,7 @@ from tagwright.server.counters import Counters
 from tagwright.server.json_api import OPTIONS, JsonApi, document_and_options
 from tagwright.server.openapi import Schema, check, check_names, closed, object_, schema
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import whole_json
+from tagwright.server.request_bodies import read_json, whole_json
 from tagwright.server.served_model import ServedModel, model_named
 
 _log = logging.getLogger(__name__)
@@ -76,7 +78,7 @@ def tool_server(api: JsonApi) -> Server[Any]:
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
         try:
-            answer = await _answer(api, params.name, params.arguments or {})
+            answer = await _answer(api, params.name, {**(params.arguments or {}), **_long.get()})
         except Problem as problem:
             return CallToolResult(content=[TextContent(text=str(problem))], is_error=True)
         except Exception:  # its message may quote the text
@@ -113,32 +115,47 @@ def tool_route(api: JsonApi) -> Route:
 
     async def answer(request: Request) -> ASGIApp:
         check_origin(request)
-        body = await request.body()
-        whole = whole_json(body.decode(errors="replace")).encode() if b"\\u" in body else body
+        body, long = await read_json(request, _without_long_texts)
+        _long.set(long)
+        sent = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-            sent = iter([{"type": "http.request", "body": whole, "more_body": False}])
-
             async def again() -> Message:
                 return next(sent, None) or await receive()
 
+            head = [each for each in scope["headers"] if each[0] not in (b"content-length", b"transfer-encoding")]
             manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
             async with manager.run():
-                await manager.handle_request(scope, again, send)
+                await manager.handle_request({**scope, "headers": head}, again, send)
 
         return answered
 
     return Route("/mcp", answer, methods=["POST"])
 
 
+_long: ContextVar[Mapping[str, str]] = ContextVar("_long", default={})  # noqa: B039 - nobody changes it
+"Long arguments of the call in the current request: the library parses what it reads in the event loop."
+
+
+def _without_long_texts(content: Any) -> tuple[bytes, dict[str, str]]:
+    """A message without the long texts among its arguments, and these."""
+    long = dict[str, str]()
+    params = content.get("params") if isinstance(content, dict) else None
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    if isinstance(arguments, dict):
+        long = {name: text for name, text in arguments.items() if isinstance(text, str) and len(text) > 10_000}
+        arguments.update(dict.fromkeys(long, ""))
+    return json.dumps(content).encode(), long
+
+
 async def serve_stdio(model: ServedModel) -> None:
     """Answer on standard input and output until the input ends."""
     server = tool_server(JsonApi({model.id: model}, Counters(), lambda: None))
-    await model.queue.start()
+    await model.start()
     requests = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     async with stdio_server(requests) as (sent, answers):
         await server.run(sent, answers, server.create_initialization_options())
-    await model.queue.stop()
+    await model.stop()
 
 
 class _Lines(TextIOWrapper):

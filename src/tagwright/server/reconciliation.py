@@ -5,14 +5,15 @@ Each served model is a service: clients send words, and get the labels of its vo
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from tagwright import __version__
@@ -45,6 +46,14 @@ PROPERTIES: Mapping[str, str] = {
     "scheme": "Concept scheme, by id",
 }
 "Properties of labels that a query may name, and what they are."
+
+_PROPERTIES: Mapping[str, Callable[[Label], Iterable[str]]] = {
+    "notation": lambda label: [label.notation],
+    "broader": lambda label: label.broader,
+    "scheme": lambda label: label.schemes,
+}
+
+Resolve: TypeAlias = Callable[[str], int | None]
 
 _TEXT = schema("string")
 
@@ -118,13 +127,14 @@ class Reconciliation:
         """The manifest of the service of a tagger, or, with queries, their candidates."""
         model = self._model(request)
         if (queries := request.query_params.get("queries")) is not None:
-            return await self._answered(model, await asyncio.to_thread(_queries, queries))
+            return await self._answered(request, model, await asyncio.to_thread(_queries, queries))
         return JSONResponse(await asyncio.to_thread(self._manifest, model, str(request.base_url).rstrip("/")))
 
     async def reconcile(self, request: Request) -> Response:
         """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
         model = self._model(request)
-        return await self._answered(model, await read_form(request, _queries_of_form, kinds=(FORM,), most=8_000_000))
+        queries = await read_form(request, _queries_of_form, kinds=(FORM,), most=8_000_000)
+        return await self._answered(request, model, queries)
 
     async def suggest_entities(self, request: Request) -> Response:
         """Labels by the beginning or a part of a name, alternative name or id."""
@@ -160,8 +170,11 @@ class Reconciliation:
         policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"  # in pages of clients
         return HTMLResponse(render("preview.html", **content), headers={"Content-Security-Policy": policy})
 
-    async def _answered(self, model: ServedModel, queries: Mapping[str, Query | Problem]) -> Response:
-        """Answer queries. One that is not valid has no candidates but its problem, and costs the others nothing."""
+    async def _answered(self, request: Request, model: ServedModel, queries: Mapping[str, Query | Problem]) -> Response:
+        """Answer queries, one in a turn while the client is there.
+
+        One that is not valid has no candidates but its problem, and costs the others nothing.
+        """
         valid = [query for query in queries.values() if isinstance(query, Query)]
         unnamed = await asyncio.to_thread(_without_name, model, valid)
         options = SuggestOptions(k=max((query.limit for query in unnamed), default=1))
@@ -170,15 +183,16 @@ class Reconciliation:
             query: {each.id: score_from_0_to_1(each) for each in suggestions}
             for query, suggestions in zip(unnamed, suggested, strict=True)
         }
-
-        def answer() -> Response:
-            return JSONResponse({
-                key: {"result": [], "error": query.detail} if isinstance(query, Problem)
-                else {"result": _candidates(model, query, scores.get(query, {}))}
-                for key, query in queries.items()
-            })  # fmt: skip
-
-        return await asyncio.to_thread(answer)
+        answers, resolve = dict[str, dict[str, Any]](), cache(model.tagger.vocabulary.resolve)
+        for key, asked in queries.items():
+            if await request.is_disconnected():
+                raise ClientDisconnect
+            if isinstance(asked, Problem):
+                answers[key] = {"result": [], "error": asked.detail}
+            else:
+                found = await asyncio.to_thread(_candidates, model, asked, scores.get(asked, {}), resolve)
+                answers[key] = {"result": found}
+        return await asyncio.to_thread(JSONResponse, answers)
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
         """What a client learns of the service. base: the address of the server, as the client has it."""
@@ -278,23 +292,30 @@ def _is_named(model: ServedModel, text: str) -> bool:
     return any(name in map(folded, (label.id, *label.all_names)) for label in labels)
 
 
-def _candidates(model: ServedModel, query: Query, suggested: Mapping[str, float]) -> list[dict[str, Any]]:
+def _candidates(
+    model: ServedModel, query: Query, suggested: Mapping[str, float], resolve: Resolve
+) -> list[dict[str, Any]]:
     """The best candidates of a query, best first, scored from 0 to 100: half for each property that a label lacks.
 
     A label matches if the query is its id, or a name that no other label has. suggested: scores from 0 to 1 of the
-    labels that the tagger suggests for the text, by id.
+    labels that the tagger suggests for the text, by id. resolve: see `Vocabulary.resolve`.
     """
     if not query.text.strip() and not query.properties:
         return []
     vocabulary, candidates = model.tagger.vocabulary, list[dict[str, Any]]()
     text = " ".join(clean(query.text[:LONGEST]).split())
-    labels = [vocabulary[position] for position in _positions(model, text, query, suggested)]
+    wanted = [
+        (_PROPERTIES[name], {vocabulary.ids[at] for at in map(resolve, values) if at is not None}
+         if name == "broader" else {*values})
+        for name, values in query.properties if name in PROPERTIES
+    ]  # fmt: skip
+    labels = [vocabulary[position] for position in _positions(model, text, query, suggested, resolve)]
     exact = [label.id for label in labels if text and (text == label.id or text in _plain(label.names))]
     exact = exact or [label.id for label in labels if text in _plain(label.all_names)]
     for label in labels:
         if query.types and not query.types & {CONCEPT, *label.types}:
             continue
-        lacking = sum(not _has(vocabulary, label, *each) for each in query.properties if each[0] in PROPERTIES)
+        lacking = sum(values.isdisjoint(of_label(label)) for of_label, values in wanted)
         similarity = _similarity(label, text)
         score = _score(label, text, suggested.get(label.id, 0.0), similarity)
         candidates.append({
@@ -305,25 +326,15 @@ def _candidates(model: ServedModel, query: Query, suggested: Mapping[str, float]
     return sorted(candidates, key=lambda candidate: -candidate["score"])[: query.limit]
 
 
-def _positions(model: ServedModel, text: str, query: Query, suggested: Iterable[str]) -> list[int]:
+def _positions(model: ServedModel, text: str, query: Query, suggested: Iterable[str], resolve: Resolve) -> list[int]:
     """Labels to score: those with the text as id or in a name, suggested ones; without a text, those of properties."""
     vocabulary, search = model.tagger.vocabulary, model.search()
     positions = [vocabulary.index[text]] if text in vocabulary.index else []
     positions += search(text, max(50, query.limit))  # enough that types, properties and namesakes hide none
     positions += (vocabulary.index[label_id] for label_id in suggested)
     values = [] if text else [value for _, values in query.properties for value in values]
-    positions += (position for value in values if (position := vocabulary.resolve(value)) is not None)
+    positions += (position for value in values if (position := resolve(value)) is not None)
     return [each for each in dict.fromkeys(positions) if search.allowed is None or search.allowed[each]]
-
-
-def _has(vocabulary: Vocabulary, label: Label, name: str, values: Sequence[str]) -> bool:
-    """Whether a label has one of the values of a property."""
-    if name == "notation":
-        return label.notation in values
-    if name == "scheme":
-        return not {*label.schemes}.isdisjoint(values)
-    above = (vocabulary.resolve(value) for value in values)
-    return any(position is not None and vocabulary[position].id in label.broader for position in above)
 
 
 def _described(label: Label, vocabulary: Vocabulary) -> dict[str, Any]:

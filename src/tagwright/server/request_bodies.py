@@ -26,6 +26,7 @@ from tagwright.core.display import SOME_FAILED
 from tagwright.core.workers import run
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
+from tagwright.readers.limits import check_gzip
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
 from tagwright.server.languages import Text
 from tagwright.server.problems import Problem, bad_request
@@ -40,6 +41,9 @@ FIELDS, PARTS, FILES = 25_000, 100, 50
 
 LARGEST = 5_000_000
 "The most bytes of text in a document."
+
+UNPACKED = 250_000_000
+"The most bytes that a file may unpack to."
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
@@ -82,7 +86,7 @@ async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
         raise bad_request("RequestBody is required")
     if _media_type(request) not in ("application/json", ""):
         raise _unsupported(request, "application/json")
-    return await _in_turn(request, body, lambda: checked(parse_json(body)))
+    return await asyncio.to_thread(lambda: checked(parse_json(body)))
 
 
 async def read_form(
@@ -110,7 +114,7 @@ async def read_form(
         fields = _parts(body, border, files) if kind == MULTIPART else _fields(body)
         return checked(ImmutableMultiDict(list(fields)))
 
-    return await _in_turn(request, body, read)
+    return await asyncio.to_thread(read)
 
 
 async def _whole(request: Request, most: int | None = None) -> bytes:
@@ -121,17 +125,6 @@ async def _whole(request: Request, most: int | None = None) -> bytes:
         if most is not None and len(body) > most:
             raise Problem(413, Text("The body has more than %(most)s bytes", most=most))
     return bytes(body)
-
-
-async def _in_turn(request: Request, body: bytes, read: Callable[[], T]) -> T:
-    """Parse a large body when it is the client's turn: one at a time, and for a quarter of the time only.
-
-    So a client that sends large bodies without end leaves most of the processor to others.
-    """
-    if len(body) < 262_144:
-        return await asyncio.to_thread(read)
-    async with request.app.state.large_bodies.taken():
-        return await asyncio.to_thread(read)
 
 
 def _media_type(request: Request) -> str:
@@ -291,6 +284,12 @@ def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
     return {**rules, **{name: fields.getlist(name) for name in ("only", "without")}}
 
 
+async def apart(request: Request, read: Callable[..., T], *given: Any) -> T:
+    """Let a function run programs on a file of a client, whose other files and exports wait. Raises Busy."""
+    await request.app.state.turns.alone(request)
+    return await asyncio.get_running_loop().run_in_executor(request.app.state.readers, read, *given)
+
+
 class ReadDocuments(list[Document]):
     """The documents of a file. notes: what the reader says of it, such as columns that it does not use."""
 
@@ -299,8 +298,7 @@ class ReadDocuments(list[Document]):
 
 async def read_documents(request: Request, file: Upload) -> list[Document]:
     """Read the documents of a file without blocking the server; clients take turns. Raises InputError, and Busy."""
-    async with request.app.state.uploads.taken():
-        return await asyncio.to_thread(read_upload, file.name, file.content)
+    return await apart(request, read_upload, file.name, file.content)
 
 
 def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> ReadDocuments:
@@ -311,24 +309,14 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     the name with a digest of the content: two files of the same name differ, a file sent twice does not. Raises
     InputError for a file that cannot be read.
     """
-    shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
-    digest = blake2b(content, digest_size=4).hexdigest()
+    shown, digest = shown_name(name), blake2b(content, digest_size=4).hexdigest()
     with scratch_folder() as folder:
-        path = folder / (re.sub(r"[^\w.-]+", "_", shown, flags=re.ASCII)[-60:].lstrip(".-") or "upload")
-        path.write_bytes(content)
+        path = stored(folder, shown, content)
         command = ["-m", "tagwright", "read", "--format", "jsonl", "--max-document-size", str(LARGEST)]
-        try:
-            printed, said, code = run(
-                [*command, "--", str(path)], folder=folder, seconds=seconds, memory=4 << 30, most=most
-            )
-        except TimeoutError:
-            text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
-            raise InputError(text, shown) from None
+        printed, said = run_on(path, shown, [*command, "--", str(path)], seconds, most)
     if len(printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
         raise InputError(Text(form, count=f"{most:,}"), shown)
-    if code:
-        raise _reading_error(said, path, shown, code)
     lines = printed.splitlines()
     if len(lines) > 1000:
         form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
@@ -338,6 +326,36 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     read = ReadDocuments(document for document in named if document.text.strip())
     read.notes = _notes(said, path, shown)
     return read
+
+
+def shown_name(name: str) -> str:
+    """Return the client's name of a file, without its folders."""
+    return clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
+
+
+def stored(folder: Path, shown: str, content: bytes) -> Path:
+    """Write a file of a client into a folder. Raises InputError for one that unpacks to more than `UNPACKED`."""
+    check_gzip(content, shown, UNPACKED)
+    path = folder / (re.sub(r"[^\w.-]+", "_", shown, flags=re.ASCII)[-60:].lstrip(".-") or "upload")
+    path.write_bytes(content)
+    return path
+
+
+def run_on(path: Path, shown: str, command: Sequence[str], seconds: float, most: int) -> tuple[bytes, str]:
+    """Run Python on the file of a client: what it prints, at most one byte more than `most`, and its messages.
+
+    It has 4 GB of memory, and writes no file larger than twice `UNPACKED`. Raises InputError.
+    """
+    try:
+        printed, said, code = run(
+            command, folder=path.parent, seconds=seconds, memory=4 << 30, disk=2 * UNPACKED, most=most
+        )
+    except TimeoutError:
+        text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
+        raise InputError(text, shown) from None
+    if code and len(printed) <= most:
+        raise _reading_error(said, path, shown, code)
+    return printed, said
 
 
 def _notes(said: str, path: Path, shown: str) -> list[str]:

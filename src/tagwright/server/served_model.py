@@ -23,14 +23,16 @@ from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
 from tagwright.server.predictor import SuggestRequest, Workers, predict
 from tagwright.server.problems import Busy, Problem, bad_request
-from tagwright.server.request_queue import RequestQueue
-from tagwright.server.shares import FairSlots
+from tagwright.server.turns import Batches
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document, Label
 
 _log = logging.getLogger(__name__)
+
+LONG = 200_000
+"Characters beyond which a text is long: a short novel, which takes a second."
 
 Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
 "Computes the suggestions of one version of a model for a batch of requests."
@@ -48,7 +50,8 @@ class ServedModel:
     trained; None: never. settings: options of the server: its conditions (`only`, `without`) hold for all suggestions,
     its hierarchy and limit per branch for requests without their own. number: of the version, such as "0002", and
     history: the folder of all versions; "" and None without versions. watch: the monitor of suggestions. seconds: time
-    limit of an answer, after which `Busy` is raised.
+    limit of an answer, after which `Busy` is raised. queues: of documents, and of long ones, for which nobody waits
+    who sends others.
     """
 
     id: str
@@ -62,20 +65,33 @@ class ServedModel:
     history: Path | None = None
     watch: Watch | None = None
     seconds: float = 60.0
-    queue: RequestQueue = field(init=False)
-    slots: FairSlots = field(init=False)
+    queues: tuple[Batches, Batches] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
     search: "_LazySearch" = field(init=False)
     _predict: Predict = field(init=False)
+    _apart: "_Apart" = field(default_factory=lambda: _Apart(), init=False)
     _swapping: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
         self.tagger.check(self.settings)
-        self._predict, self.queue = partial(predict, self.tagger), RequestQueue(_compute_by_version)
-        slots = 2 * self.queue.largest  # documents of the batch that is computed, and of the next one, which fills
+        self._predict = partial(predict, self.tagger)
         # a client may send four batches of Annif (32 documents each) ahead, and another one half of that
-        self.slots = FairSlots(count=slots, each=slots, waiting=192, share=128)
+        short, long = (Batches(_compute_by_version, waiting=192, share=128) for _ in range(2))
+        self.queues = short, long
         self.search = _LazySearch(self.tagger.vocabulary, self.settings)
+
+    async def start(self) -> None:
+        """Begin to answer, in the event loop that runs now."""
+        for queue in self.queues:
+            await queue.start()
+
+    async def stop(self) -> None:
+        """Answer what waits, then stop."""
+        for queue in self.queues:
+            await queue.stop()
+        for workers in (self.workers, self._apart.workers):
+            if workers:
+                await asyncio.to_thread(workers.close)
 
     @property
     def version(self) -> str:
@@ -140,7 +156,7 @@ class ServedModel:
         except ConfigError as error:
             raise bad_request(str(error)) from None
         nonempty = [each._replace(served=self.settings) for each in requests if each.document.text.strip()]
-        self.slots.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
+        self.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
         current().spend("documents", len(requests))
         computed = iter(await self._compute(nonempty) if nonempty else ())
         return [next(computed) if each.document.text.strip() else [] for each in requests]
@@ -160,13 +176,20 @@ class ServedModel:
     @property
     def waiting(self) -> int:
         """Number of documents that wait to be computed."""
-        return self.slots.length + self.queue.length
+        return sum(len(queue.line) for queue in self.queues)
+
+    def check_room(self, size: int = 1) -> None:
+        """Raise Busy unless the client of this request may send so many documents."""
+        self.queues[0].check_room(size)
 
     async def _compute(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Compute in batches with the requests of others; clients take turns. Raises Busy."""
         try:
-            async with asyncio.timeout(self.seconds), self.slots.taken(len(requests)):
-                return await self.queue.all([(self._predict, each) for each in requests])
+            async with asyncio.timeout(self.seconds):
+                if self.workers or not any(len(each.document.text) > LONG for each in requests):
+                    return await self.queues[0].all([(self._predict, each) for each in requests])
+                compute = await asyncio.to_thread(self._apart.use, self.tagger)
+                return await self.queues[1].all([(compute, each) for each in requests])
         except TimeoutError:
             raise Busy from None
 
@@ -187,8 +210,7 @@ class ServedModel:
     def use_workers(self, workers: Workers) -> None:
         """Compute in these processes. Raises TagwrightError where the tagger cannot be saved for them."""
         self._predict = workers.use(self.tagger)
-        self.workers, self.queue.at_once = workers, workers.count
-        self.slots.count = self.slots.each = (1 + workers.count) * self.queue.largest
+        self.workers, self.queues[0].at_once = workers, workers.count
 
     def keep_versions(self, history: Path, number: str) -> None:
         """Say in which folder the versions are from now on, and which of them this one is."""
@@ -225,6 +247,27 @@ def model_named(name: str | None, models: Mapping[str, ServedModel]) -> ServedMo
 def score_from_0_to_1(suggestion: Suggestion) -> float:
     """Return the confidence of a suggestion; where the tagger estimates none, its score squashed into 0 to 1."""
     return squashed(suggestion.score) if suggestion.confidence is None else suggestion.confidence
+
+
+class _Apart:
+    """A process that computes for long texts: a regular expression holds up all other threads until its end."""
+
+    def __init__(self) -> None:
+        self.workers: Workers | None = None
+        self._predict: tuple[Tagger, Predict] | None = None
+        self._starting = threading.Lock()
+
+    def use(self, tagger: Tagger) -> Predict:
+        """Return a function that computes there; here where the tagger cannot be saved. The first call starts it."""
+        with self._starting:
+            if self._predict is None or self._predict[0] is not tagger:
+                self.workers = self.workers or Workers(1)
+                try:
+                    self._predict = tagger, self.workers.use(tagger)
+                except TagwrightError as error:
+                    _log.warning("long texts keep others waiting: %s", error)
+                    self._predict = tagger, partial(predict, tagger)
+            return self._predict[1]
 
 
 @dataclass(eq=False)

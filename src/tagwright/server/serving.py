@@ -35,7 +35,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import Readiness, application
 from tagwright.server.audit import Audit
-from tagwright.server.deadlines import listen_more, timed
+from tagwright.server.connections import listen_more, timed
 from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers

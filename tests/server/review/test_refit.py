@@ -57,10 +57,10 @@ def run(
     refitter = Refitter(review, refit, folder or review.file.path.parent / "versions")
 
     async def main() -> None:
-        await review.model.queue.start()
+        await review.model.start()
         await use(refitter)
         await refitter.finish()
-        await review.model.queue.stop()
+        await review.model.stop()
 
     asyncio.run(main())
     return refitter

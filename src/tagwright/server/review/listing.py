@@ -10,6 +10,9 @@ from tagwright.review.events import Decision, DocumentState, person_of
 State: TypeAlias = Literal["open", "begun", "skipped", "done"]
 "Done by a reviewer; or else skipped by one; or else begun: with any decision."
 
+TITLE = 500
+"Characters of a title in the list: a whole text may stand there."
+
 
 class Listed(NamedTuple):
     """A document in the list. labels: number of right ones so far. time: of the last decision, UTC; "" for none."""
@@ -37,7 +40,7 @@ def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> l
     def has_person(name: str) -> bool:
         return bool(person) and person in person_of(name)
 
-    return [row for row in rows if fits(row)]
+    return [row._replace(title=row.title[:TITLE]) for row in rows if fits(row)]
 
 
 def ordered(rows: Iterable[Listed], column: str) -> list[Listed]:

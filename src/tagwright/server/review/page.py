@@ -4,25 +4,30 @@ Every form has a token of its session. Templates escape all texts.
 """
 
 import asyncio
+import json
+import logging
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tagwright.api.enriching import enrich
+from tagwright.api.enriching import PROGRAM
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.versions import Versions
-from tagwright.errors import ConfigError, InputError, TagwrightError, option
+from tagwright.core.workers import Pool, Worker
+from tagwright.errors import ConfigError, InputError, TagwrightError, is_command, option
 from tagwright.models import Models
 from tagwright.review.applied import LeftOut
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
-from tagwright.review.export import DOWNLOADS, exported
+from tagwright.review.export import DOWNLOADS, Exporter, write_export
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Role, Session, check_origin
@@ -32,13 +37,29 @@ from tagwright.server.follower import Follower
 from tagwright.server.languages import Text, _, number, translated, translated_error
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
-from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of
+from tagwright.server.request_bodies import (
+    Form,
+    Upload,
+    apart,
+    read_documents,
+    read_form,
+    run_on,
+    shown_name,
+    stored,
+    text_of,
+)
 from tagwright.server.review.listing import listed, ordered
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
 from tagwright.server.served_model import ServedModel
+from tagwright.server.turns import FREE
 from tagwright.text.words import clean
+
+_log = logging.getLogger(__name__)
+
+LARGE = 5_000_000
+"Bytes of a review file from which on another process exports it: in this one, others would wait."
 
 
 @dataclass
@@ -56,6 +77,7 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
+        self._exports = Pool(partial(Worker, Exporter), 1, attempts=1)
         self._entrance = Entrance(
             self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._header
         )
@@ -144,25 +166,24 @@ class ReviewPages:
         or its codes. unwritten: what of the review could not be written into it.
         """
         review, query, asked = self.review, _query(request), request.query_params
-        gone = await asyncio.to_thread(review.gone)
-        entries = await asyncio.to_thread(review.documents.entries)
-        found = await asyncio.to_thread(listed, entries, review.decisions, query)
         state, order, first = asked.get("state", ""), asked.get("sort", ""), _digits(asked.get("from", "")) or 1
-        documents = await asyncio.to_thread(ordered, (row for row in found if state in ("", row.state)), order)
-        statistics = await asyncio.to_thread(review.decisions.statistics)
+
+        def content() -> dict[str, Any]:
+            found = listed(review.documents.entries(), review.decisions, query)
+            documents = ordered((row for row in found if state in ("", row.state)), order)
+            counts, statistics = Counter(row.state for row in found), review.decisions.statistics()
+            shown = {"listed": documents, "counts": counts, "statistics": statistics, "gone": review.gone()}
+            return shown | self._trained()
+
         return await self._page(
-            request, "overview.html", session, listed=documents, query=query, wanted=state, order=order, first=first,
-            counts=Counter(row.state for row in found),
-            **await asyncio.to_thread(self._trained),
-            statistics=statistics, depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
-            here="/review/overview", message=message, problem=problem, of_records=of_records, gone=gone,
-            unwritten=unwritten,
+            request, "overview.html", session, content, query=query, wanted=state, order=order, first=first,
+            depth=DEPTH, fewest=FEWEST, downloads=DOWNLOADS,
+            here="/review/overview", message=message, problem=problem, of_records=of_records, unwritten=unwritten,
         )  # fmt: skip
 
     async def differences(self, request: Request, session: Session) -> Response:
         """Show labels on which reviewers disagree."""
-        differences = await asyncio.to_thread(self._differences)
-        return await self._page(request, "differences.html", session, differences=differences)
+        return await self._page(request, "differences.html", session, lambda: {"differences": self._differences()})
 
     async def upload(self, request: Request, session: Session) -> Response:
         """Add the documents of all files that can be read, and report the others."""
@@ -190,12 +211,21 @@ class ReviewPages:
         """Send the reviewed documents as a file, in the format that the address names."""
         if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
             raise Problem(404, _("There is no such format"))
+        await request.app.state.turns.alone(request)
+        folder, file = current().held.enter_context(scratch_folder()), self.review.file
+        target, names = folder / "export", self.review.model.tagger.vocabulary
         try:
-            content = await asyncio.to_thread(exported, self.review.file, wanted, self.review.model.tagger.vocabulary)
-        except InputError as error:
-            return await self.overview(request, session, problem=translated_error(error))
+            if file.path.stat().st_size < LARGE:
+                await asyncio.to_thread(write_export, file, wanted, names, target)
+            else:
+                await asyncio.to_thread(names.save, folder)
+                given = {"file": file.path.resolve(), "output": wanted, "names": folder, "target": target}
+                await apart(request, partial(self._exports.ask, "write", **given))
+        except TagwrightError as error:
+            problem = translated_error(error) if isinstance(error, InputError) else str(error)
+            return await self.overview(request, session, problem=problem)
         _title, name, media = DOWNLOADS[wanted]
-        return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        return _download(target, name, media)
 
     async def enrich(self, request: Request, session: Session) -> Response:
         """Send back an uploaded file of records with the accepted subjects; what is wrong is said at the form."""
@@ -208,9 +238,9 @@ class ReviewPages:
             problem = _("Give the code of the vocabulary, as its ids do not show it; write local if it has none.")
             return await self.overview(request, session, of_records=problem)
         try:
-            async with request.app.state.uploads.taken():
-                content, left_out = await asyncio.to_thread(self._enriched, records, *codes, form)
-        except StorageError:
+            folder = current().held.enter_context(scratch_folder())
+            file, left_out = await apart(request, self._enriched, folder, records, *codes, form)
+        except (StorageError, Problem):
             raise
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
@@ -224,26 +254,32 @@ class ReviewPages:
             return await self.overview(request, session, of_records=problem)
         if (left_out.gone or left_out.changed) and not text_of(form, "anyway"):
             return await self.overview(request, session, of_records=_("Nothing was written yet."), unwritten=left_out)
-        is_xml = content.lstrip()[:1] == b"<" and not ending
-        kind = "application/octet-stream" if ending else "application/xml" if is_xml else "application/marc"
-        name = f"enriched{ending or ('.xml' if is_xml else '.mrc')}"
-        return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        with file.open("rb") as content:
+            is_xml = content.read(1000).lstrip()[:1] == b"<" and not ending
+        media = "application/octet-stream" if ending else "application/xml" if is_xml else "application/marc"
+        return _download(file, f"enriched{ending or ('.xml' if is_xml else '.mrc')}", media)
 
-    def _enriched(self, records: Upload, source: str, agency: str, form: Form) -> tuple[bytes, LeftOut]:
-        """Return the enriched copy, and what of the review is not in it."""
-        left_out = list[LeftOut]()
-        chosen: dict[str, Any] = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
-        with scratch_folder() as folder:
-            ending = match[0] if (match := re.search(r"(?:\.\w{1,8}){0,2}$", records.name, re.ASCII)) else ""
-            path, copy = folder / f"records{ending}", folder / "enriched"
-            path.write_bytes(records.content)
-            names = self.review.model.tagger.vocabulary
-            try:
-                enrich(path, copy, names, source=source, agency=agency, reviews=self.review.file.path,
-                       account=left_out.append, **chosen)  # fmt: skip
-            except InputError as error:
-                raise InputError(error.problem, clean(records.name), error.line) from None
-            return copy.read_bytes(), left_out[0]
+    def _enriched(self, folder: Path, records: Upload, source: str, agency: str, form: Form) -> tuple[Path, LeftOut]:
+        """Return the enriched copy, made by a process of its own, and what of the review is not in it."""
+        shown, names = shown_name(records.name), folder / "names"
+        path, copy = stored(folder, shown, records.content), folder / "enriched"
+        names.mkdir()
+        self.review.model.tagger.vocabulary.save(names)
+        chosen = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
+        given = {"records": path, "output": copy, "names": names, "reviews": self.review.file.path.resolve()}
+        told = {"source": source, "agency": agency, "is_command": is_command(), **chosen}
+        sent = json.dumps({**{name: str(place) for name, place in given.items()}, **told})
+        printed, said = run_on(path, shown, ["-c", PROGRAM, sent], 60, 10_000_000)
+        for line in said.splitlines()[-10:]:
+            _log.warning("%s", line.replace(str(path), shown))
+        found = json.loads(printed)
+        if found["problem"]:
+            raise (
+                InputError(found["problem"], shown, found["line"])
+                if found["of_file"]
+                else ConfigError(found["problem"])
+            )
+        return copy, LeftOut(**found["left_out"])
 
     async def training(self, _request: Request, session: Session) -> Response:
         """Show how far the training is, as a part of the overview that a script asks for."""
@@ -315,10 +351,17 @@ class ReviewPages:
         """Return what the header of a page that shows a problem needs."""
         return {"progress": self.review.progress(), "here": "/review/overview"}
 
-    async def _page(self, request: Request, template: str, session: Session, **content: Any) -> Response:
-        """Return a page from a template, with what every page of a session needs."""
-        progress = await asyncio.to_thread(self.review.progress)
-        return show(request, template, session, csrf=self.sessions.csrf(session), progress=progress, **content)
+    async def _page(
+        self, request: Request, template: str, session: Session, large: Callable[[], dict[str, Any]] = dict,
+        **content: Any,
+    ) -> Response:  # fmt: skip
+        """Return a page from a template, with what every page of a session needs. large: content made for it alone."""
+
+        def page() -> Response:
+            frame: dict[str, Any] = {"csrf": self.sessions.csrf(session), "progress": self.review.progress()}
+            return show(request, template, session, **frame, **large(), **content)
+
+        return await asyncio.to_thread(page)
 
     async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form of a request. Raises Problem unless it comes from a page of this session."""
@@ -327,6 +370,18 @@ class ReviewPages:
         if not self.sessions.owns_form(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
+
+
+def _download(path: Path, name: str, media: str) -> Response:
+    """Send a file as fast as it is read."""
+    file = current().held.enter_context(path.open("rb"))
+
+    async def pieces() -> AsyncIterator[bytes]:
+        while piece := file.read(FREE):
+            yield piece
+
+    headers = {"Content-Length": str(path.stat().st_size), "Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(pieces(), media_type=media, headers=headers)
 
 
 def _in_use(model: ServedModel) -> str:

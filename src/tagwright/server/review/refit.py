@@ -10,6 +10,7 @@ from. It is in use at once if it is clearly better; if not, it waits in its fold
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,7 +181,7 @@ class Refitter:
         if self.is_running:
             return False
         self.problem = None
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task = asyncio.create_task(self._run(), context=Context())  # it is no client's
         return True
 
     async def start_if_due(self) -> bool:

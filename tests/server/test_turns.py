@@ -1,19 +1,23 @@
-"""One client cannot hold what others wait for: slots of work, and memory for bodies."""
+"""One client cannot hold what others wait for: threads, the model, files, memory for bodies and answers."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 from starlette.testclient import TestClient
+from starlette.types import Message
 from tests.server.conftest import word_tagger
 
 from tagwright.server import request_bodies, served_model
@@ -23,7 +27,7 @@ from tagwright.server.current_request import CurrentRequest, begin, current
 from tagwright.server.predictor import SuggestRequest, predict
 from tagwright.server.problems import Busy, Problem
 from tagwright.server.served_model import ServedModel
-from tagwright.server.shares import FREE, FairSlots, Memory
+from tagwright.server.turns import FREE, UNREAD, WAITING, Memory, Turns
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
 
@@ -31,38 +35,188 @@ LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
 
 
-class Work:
-    """Tasks of clients that hold slots until they are told to end."""
+@pytest.fixture
+def turns() -> Iterator[Turns]:
+    made = Turns()
+    yield made
+    made.shutdown()
 
-    def __init__(self, slots: FairSlots) -> None:
-        self.slots, self.begun, self._tasks = slots, list[str](), dict[str, tuple[asyncio.Event, asyncio.Task[None]]]()
 
-    async def start(self, name: str, size: int = 1) -> None:
-        """name: the client, then a number."""
-        end = asyncio.Event()
+class Steps:
+    """Steps of clients in threads, which go on until they are told to end."""
 
-        async def hold() -> None:
-            begin(CurrentRequest(client=name[0]))
-            async with self.slots.taken(size):
-                self.begun.append(name)
-                await end.wait()
+    def __init__(self, turns: Turns) -> None:
+        self.turns, self.begun, self._ends = turns, list[str](), dict[str, threading.Event]()
+        self.steps = dict[str, Future[None]]()
 
-        self._tasks[name] = end, asyncio.create_task(hold())
-        await self.settle()
+    def start(self, name: str, used: float = 0.0) -> None:
+        """name: the client, then a number. used: seconds of the processor that the step takes."""
+        end = self._ends[name] = threading.Event()
 
-    async def end(self, name: str) -> None:
-        end, task = self._tasks[name]
-        end.set()
-        await task
-        await self.settle()
+        def step() -> None:
+            self.begun.append(name)
+            assert end.wait(LONGEST)
+            until = time.thread_time() + used
+            while time.thread_time() < until:
+                pass
 
-    async def cancel(self, name: str) -> None:
-        self._tasks[name][1].cancel()
-        await self.settle()
+        def submit() -> None:
+            begin(CurrentRequest(client=name[0].strip("-")))
+            self.steps[name] = self.turns.submit(step)
 
-    async def settle(self) -> None:
-        for _ in range(10):
-            await asyncio.sleep(0)
+        copy_context().run(submit)
+
+    def end(self, *names: str) -> None:
+        for name in names:
+            self._ends[name].set()
+            self.steps[name].result(LONGEST)
+
+    def wait(self, count: int) -> list[str]:
+        """The steps that have begun, when there are so many."""
+        end = time.monotonic() + LONGEST
+        while len(self.begun) < count:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+        return self.begun
+
+
+def test_a_client_has_two_threads_and_others_have_theirs_at_once(turns: Turns) -> None:
+    steps = Steps(turns)
+    for name in ("a1", "a2", "a3", "b1", "-1"):
+        steps.start(name)
+    assert sorted(steps.wait(4)) == ["-1", "a1", "a2", "b1"]  # - is the server itself
+    steps.end("a1")
+    assert steps.wait(5)[4:] == ["a3"]
+    steps.end("a2", "a3", "b1", "-1")
+
+
+def test_a_free_thread_goes_to_the_client_that_has_computed_least() -> None:
+    turns = Turns(count=1)
+    steps = Steps(turns)
+    steps.start("a1", used=0.05)
+    steps.wait(1)
+    for name in ("a2", "b1", "b2"):
+        steps.start(name, used=0.001)
+    steps.end("a1")
+    steps.end("b1", "b2", "a2")
+    assert steps.begun == ["a1", "b1", "b2", "a2"]  # though a2 was first
+    turns.shutdown()
+
+
+def test_who_has_had_a_share_of_the_processor_waits_while_others_compute(turns: Turns) -> None:
+    steps = Steps(turns)
+    steps.start("a1", used=0.2)
+    steps.end("a1")
+    begun = time.monotonic()
+    steps.start("-1")
+    steps.start("a2")
+    assert steps.wait(3)[2] == "a2"
+    # at most 0.1 s beyond a quarter of the processor: what is more than that is waited for, four times as long
+    assert time.monotonic() - begun >= 0.3
+    steps.start("a3", used=0.3)
+    steps.end("a2", "a3", "-1")
+    begun = time.monotonic()
+    steps.start("a4")
+    steps.wait(5)
+    assert time.monotonic() - begun < 1  # nobody else is there
+    steps.end("a4")
+
+
+def test_nothing_is_computed_for_who_leaves_answers_unread(turns: Turns) -> None:
+    steps, read = Steps(turns), asyncio.Event()
+
+    async def test() -> None:
+        async def send(_: Message) -> None:
+            await read.wait()
+
+        begin(CurrentRequest(client="a"))
+        message = {"type": "http.response.body", "body": b"x" * (UNREAD + 1)}
+
+        async def answer() -> None:
+            await turns.counted(send)(message)
+
+        sending = asyncio.create_task(answer())
+        await asyncio.sleep(0)
+        waiting = asyncio.create_task(turns.may_begin())
+        for name in ("a1", "b1"):
+            steps.start(name)
+        await asyncio.sleep(0.1)
+        assert (steps.begun, waiting.done()) == (["b1"], False)
+        read.set()
+        await asyncio.gather(sending, waiting)
+        assert await asyncio.to_thread(steps.wait, 2) == ["b1", "a1"]
+        steps.end("a1", "b1")
+
+    run(test)
+
+
+def test_answers_are_sent_in_pieces_and_are_the_same(turns: Turns) -> None:
+    async def test() -> None:
+        sent = list[Message]()
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        counted, body = turns.counted(send), bytes(range(256)) * 1000
+        for message in ({"type": "http.response.start", "status": 200}, {"type": "http.response.body", "body": body}):
+            await counted(message)
+        assert sent[0] == {"type": "http.response.start", "status": 200}
+        assert b"".join(each["body"] for each in sent[1:]) == body
+        assert [each["more_body"] for each in sent[1:]] == [True, True, True, False]
+        assert max(len(each["body"]) for each in sent[1:]) == FREE
+
+    run(test)
+
+
+def test_a_client_is_alone_with_one_request_at_a_time_and_few_wait(turns: Turns) -> None:
+    async def test() -> None:
+        begun, ends = list[str](), {name: asyncio.Event() for name in "abc"}
+
+        async def request(client: str, name: str, *, left: bool = False) -> None:
+            begin(CurrentRequest(client=client))
+
+            async def receive() -> Message:
+                await asyncio.sleep(0 if left else LONGEST)
+                return {"type": "http.disconnect"}
+
+            async with current().held:
+                for _ in range(2):  # a second file of the same request
+                    await turns.alone(Request({"type": "http"}, receive))
+                begun.append(name)
+                await ends[name].wait()
+
+        first, other = (asyncio.create_task(request(*each)) for each in (("a", "a"), ("b", "b")))
+        await asyncio.sleep(0.01)
+        second = asyncio.create_task(request("a", "c"))
+        waiting = [asyncio.create_task(request("a", "c")) for _ in range(WAITING - 1)]
+        await asyncio.sleep(0.01)
+        assert begun == ["a", "b"]
+        with pytest.raises(Busy):
+            await request("a", "c")
+        for each in waiting:
+            each.cancel()
+        ends["a"].set()
+        ends["c"].set()
+        await asyncio.gather(first, second)
+        assert begun == ["a", "b", "c"]
+        ends["b"].set()
+        await other
+
+    run(test)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3)), max_size=12))
+def test_every_step_is_done_once(asked: list[tuple[str, int]]) -> None:
+    turns, done = Turns(count=3, each=1), list[int]()
+    for number, (client, _) in enumerate(asked):
+
+        def submit(client: str = client, number: int = number) -> None:
+            begin(CurrentRequest(client=client))
+            turns.submit(done.append, number)
+
+        copy_context().run(submit)
+    turns.shutdown()
+    assert sorted(done) == list(range(len(asked)))
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -70,76 +224,6 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
         await asyncio.wait_for(test(), LONGEST)
 
     asyncio.run(bounded())
-
-
-def test_a_free_slot_goes_to_the_client_that_holds_fewest() -> None:
-    async def test() -> None:
-        work = Work(FairSlots(count=2, each=2))
-        for name in ("a1", "a2", "a3", "a4", "b1"):
-            await work.start(name)
-        assert work.begun == ["a1", "a2"]
-        await work.end("a1")
-        assert work.begun[2:] == ["b1"]  # though a3 was first
-        await work.end("a2")
-        await work.end("b1")
-        assert work.begun[3:] == ["a3", "a4"]
-
-    run(test)
-
-
-def test_too_many_that_wait_are_refused_the_most_of_one_client_first() -> None:
-    async def test() -> None:
-        work = Work(FairSlots(count=1, each=1, waiting=3, share=2))
-        for name in ("a1", "a2", "a3", "b1"):
-            await work.start(name)
-        for client in ("a", "b"):
-            begin(CurrentRequest(client=client))
-            with pytest.raises(Busy):
-                async with work.slots.taken():
-                    pass
-        assert work.slots.length == 3
-
-    run(test)
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3)), max_size=12))
-def test_every_slot_that_is_asked_for_is_given_and_comes_back(asked: list[tuple[str, int]]) -> None:
-    async def test() -> None:
-        slots, held, done = FairSlots(count=3, each=2), 0, 0
-
-        async def hold(client: str, size: int) -> None:
-            nonlocal held, done
-            begin(CurrentRequest(client=client))
-            async with slots.taken(size):
-                held += size
-                assert held < 3 + size
-                await asyncio.sleep(0)
-                held -= size
-            done += 1
-
-        await asyncio.gather(*(hold(*each) for each in asked))
-        assert (done, slots.length, slots._held) == (len(asked), 0, {})
-
-    run(test)
-
-
-def test_a_slot_that_rests_stays_closed_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test() -> None:
-        later = list[Any]()
-        work = Work(FairSlots(count=1, each=1, rest=3))
-        for name in ("a1", "b1"):
-            await work.start(name)
-        with monkeypatch.context() as patched:
-            patched.setattr(asyncio.get_running_loop(), "call_later", lambda _, *call: later.append(call))
-            await work.end("a1")
-        assert work.begun == ["a1"]
-        ((free, *given),) = later
-        free(*given)
-        await work.settle()
-        assert work.begun == ["a1", "b1"]
-        await work.end("b1")
-
-    run(test)
 
 
 def test_memory_is_bounded_for_one_client_and_for_all() -> None:
@@ -210,7 +294,7 @@ def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.
     async def test() -> None:
         monkeypatch.setattr(served_model, "predict", slow)
         model = ServedModel("bees", word_tagger(), "Bees")
-        await model.queue.start()
+        await model.start()
 
         async def ask(client: str, texts: list[str]) -> None:
             begin(CurrentRequest(client=client))
@@ -219,7 +303,8 @@ def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.
 
         many = [asyncio.create_task(ask("a", ["Bees"] * 32)) for _ in range(6)]
         await asyncio.to_thread(begun.wait, LONGEST)
-        assert model.waiting == 5 * 32
+        while model.waiting < 5 * 32:
+            await asyncio.sleep(0.001)
         with pytest.raises(Busy):
             await ask("a", ["Bees"])  # its share waits already
         other = asyncio.create_task(ask("b", ["Tax law"]))
@@ -228,7 +313,7 @@ def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.
         goes_on.set()
         await asyncio.gather(other, *many)
         assert batches.index(1) <= 2  # behind what was taken before, of at least six
-        await model.queue.stop()
+        await model.stop()
 
     run(test)
 

@@ -11,7 +11,6 @@ import logging
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import Any
 
 import h11
@@ -72,40 +71,34 @@ class Connections:
         self.most = most_connections() if most is None else most
         self.share = max(1, self.most * 3 // 4)
         self.refused, self._is_warning_due = 0, once_a_minute()
-        self._by_address: dict[str, set[TimedConnection]] = {}
+        self._open = set[TimedConnection]()
 
     def __len__(self) -> int:
-        return sum(map(len, self._by_address.values()))
+        return len(self._open)
 
     def add(self, connection: "TimedConnection") -> bool:
         """Add a new connection, if need be in place of a silent one. Return whether it may stay."""
-        own = self._by_address.get(connection.address, set())
+        own = [each for each in self._open if each.address == connection.address]
         is_full = len(self) >= self.most
         if is_full or len(own) >= self.share:
-            others = chain(*self._by_address.values()) if is_full else own
-            silent = min((each for each in others if each.is_silent), key=lambda each: each.priority, default=None)
-            if silent is None:
+            others = (each for each in (self._open if is_full else own) if each.is_silent)
+            if (silent := min(others, key=lambda each: each.priority, default=None)) is None:
                 self._refuse()
                 return False
             self.discard(silent)
             silent.transport.abort()
-        self._by_address.setdefault(connection.address, set()).add(connection)
+        self._open.add(connection)
         return True
 
     def discard(self, connection: "TimedConnection") -> None:
         """Forget a connection that has ended."""
-        own = self._by_address.get(connection.address, set())
-        own.discard(connection)
-        if not own:
-            self._by_address.pop(connection.address, None)
+        self._open.discard(connection)
 
     def _refuse(self) -> None:
         self.refused += 1
         if self._is_warning_due():
-            _log.warning(
-                "all %d connections of this server, or %d of one address, are in use; %d were refused so far",
-                self.most, self.share, self.refused,
-            )  # fmt: skip
+            problem = "all %d connections of this server, or %d of one address, are in use; %d were refused so far"
+            _log.warning(problem, self.most, self.share, self.refused)
 
 
 class TimedConnection(H11Protocol):

@@ -16,7 +16,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.server.conftest import Clock, word_tagger
 
-from tagwright.server import deadlines, logs
+from tagwright.server import connections as limits
+from tagwright.server import logs
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import listen
@@ -31,7 +32,7 @@ LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
 
 
-class Recorded(deadlines.TimedConnection):
+class Recorded(limits.TimedConnection):
     """A connection that a test finds, to let its time pass when the test wants it to."""
 
     last: Recorded | None = None
@@ -80,11 +81,11 @@ Address: TypeAlias = tuple[str, int]
 @contextmanager
 def crowded(
     most: int | None, app: ASGIApp = PlainTextResponse("{}"),  # noqa: B008
-    connection: type[deadlines.TimedConnection] = Recorded,
-) -> Iterator[tuple[Address, deadlines.Connections]]:  # fmt: skip
+    connection: type[limits.TimedConnection] = Recorded,
+) -> Iterator[tuple[Address, limits.Connections]]:  # fmt: skip
     """The address of a server with so many connections at most, three quarters of them of one address, and these."""
     with listen("127.0.0.1", 0) as listening:
-        config = deadlines.timed(app, connection, most, log_level="warning")
+        config = limits.timed(app, connection, most, log_level="warning")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -94,7 +95,7 @@ def crowded(
 
 
 @contextmanager
-def serving(app: ASGIApp, connection: type[deadlines.TimedConnection]) -> Iterator[Address]:
+def serving(app: ASGIApp, connection: type[limits.TimedConnection]) -> Iterator[Address]:
     with crowded(None, app, connection) as (address, _):
         yield address
 
@@ -145,7 +146,7 @@ def connection_of(client: socket.socket) -> Recorded:
 
 
 def test_a_connection_on_which_nothing_comes_is_closed() -> None:
-    class Impatient(deadlines.TimedConnection):
+    class Impatient(limits.TimedConnection):
         head = 0.05
 
     app = application([ServedModel("bees", word_tagger(), "Bees")])
@@ -208,7 +209,7 @@ def test_a_client_that_reads_nothing_is_given_up(large: tuple[str, int]) -> None
 
 
 def test_a_body_that_does_not_end_is_not_waited_for(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "BODY_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.1)
     with sent(address, HEAD + FORM + b"text=") as connection:
         assert everything(connection).startswith(b"HTTP/1.1 408")  # and the connection is closed
 
@@ -275,7 +276,7 @@ def test_who_is_owed_an_answer_keeps_the_place_and_the_log_says_once_that_all_ar
         until(lambda: len(begun) == 3)
         for _ in range(5):
             with sent(address, b"") as refused:
-                assert everything(refused) == deadlines.FULL
+                assert everything(refused) == limits.FULL
         goes_on.set()
         assert [each.recv(65536)[:12] for each in asking] == [b"HTTP/1.1 200"] * 3
         assert connections.refused == 5
@@ -295,8 +296,8 @@ def test_a_body_that_stands_still_makes_room_too() -> None:
 def test_connections_are_fewer_than_the_files_that_the_process_may_open() -> None:
     resource = pytest.importorskip("resource")
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert 16 <= deadlines.most_connections() <= 4096
-    assert deadlines.most_connections() <= max(16, files - 96)
+    assert 16 <= limits.most_connections() <= 4096
+    assert limits.most_connections() <= max(16, files - 96)
 
 
 def test_too_many_open_files_are_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tagwright.server.request_queue import RequestQueue
+from tagwright.server.turns import Batches
 
 LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
 
 
-def run(queue: RequestQueue, use: Callable[[], Awaitable[None]]) -> None:
+def run(queue: Batches, use: Callable[[], Awaitable[None]]) -> None:
     async def main() -> None:
         await queue.start()
         await use()
@@ -22,7 +22,7 @@ def run(queue: RequestQueue, use: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
-async def ask(queue: RequestQueue, request: int) -> Any:
+async def ask(queue: Batches, request: int) -> Any:
     (answer,) = await queue.all([request])
     return answer
 
@@ -40,7 +40,7 @@ def test_requests_that_come_together_are_computed_together() -> None:
         batches.append(list(batch))
         return [10 * each for each in batch]
 
-    queue = RequestQueue(compute, largest=3, wait=0.2)
+    queue = Batches(compute, largest=3, wait=0.2)
 
     async def use() -> None:
         assert await asyncio.gather(*(ask(queue, each) for each in range(5))) == [0, 10, 20, 30, 40]
@@ -50,7 +50,7 @@ def test_requests_that_come_together_are_computed_together() -> None:
 
 
 def test_requests_that_come_one_after_the_other_wait_for_nobody() -> None:
-    queue = RequestQueue(list, wait=100 * LONGEST)
+    queue = Batches(list, wait=100 * LONGEST)
 
     async def use() -> None:
         for each in range(3):
@@ -66,12 +66,12 @@ def test_after_requests_that_came_together_the_next_waits_for_others() -> None:
         batches.append(list(batch))
         return list(batch)
 
-    queue = RequestQueue(compute, wait=0.5)
+    queue = Batches(compute, wait=0.5)
 
     async def use() -> None:
         await asyncio.gather(*(ask(queue, each) for each in range(2)))
         first = asyncio.create_task(ask(queue, 2))
-        await until(lambda: queue.length == 0 and len(batches) == 1)
+        await until(lambda: len(queue.line) == 0 and len(batches) == 1)
         await asyncio.gather(first, ask(queue, 3))
 
     run(queue, use)
@@ -82,7 +82,7 @@ def test_only_the_request_that_fails_is_refused() -> None:
     def compute(batch: Sequence[int]) -> list[int]:
         return [12 // each for each in batch]
 
-    queue = RequestQueue(compute, wait=0.2)
+    queue = Batches(compute, wait=0.2)
 
     async def use() -> None:
         answers = await asyncio.gather(*(ask(queue, each) for each in [1, 0, 3]), return_exceptions=True)
@@ -106,7 +106,7 @@ def held() -> tuple[threading.Event, threading.Event, list[int], Callable[[Seque
 
 def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
     begun, free, computed, compute = held()
-    queue = RequestQueue(compute, largest=1, wait=0)
+    queue = Batches(compute, largest=1, wait=0)
 
     async def use() -> None:
         under_way = asyncio.create_task(ask(queue, 0))
@@ -129,7 +129,7 @@ def test_full_batches_are_computed_side_by_side() -> None:
         both.wait(LONGEST)
         return list(batch)
 
-    queue = RequestQueue(compute, largest=2, wait=0.2, at_once=2)
+    queue = Batches(compute, largest=2, wait=0.2, at_once=2)
 
     async def use() -> None:
         assert await asyncio.gather(*(ask(queue, each) for each in range(4))) == [0, 1, 2, 3]
@@ -145,7 +145,7 @@ def test_a_batch_that_is_not_full_waits_for_the_one_before() -> None:
         free.wait(LONGEST)
         return list(batch)
 
-    queue = RequestQueue(compute, largest=3, wait=0, at_once=2)
+    queue = Batches(compute, largest=3, wait=0, at_once=2)
 
     async def use() -> None:
         answers = [asyncio.create_task(ask(queue, 0))]
@@ -169,7 +169,7 @@ def test_a_wrong_number_of_answers_is_an_error_of_each_request_and_stop_ends(ans
         calls.append(len(batch))
         return answers
 
-    queue = RequestQueue(compute, wait=0.2)
+    queue = Batches(compute, wait=0.2)
 
     async def use() -> None:
         found = await asyncio.gather(*(ask(queue, each) for each in range(3)), return_exceptions=True)
@@ -181,7 +181,7 @@ def test_a_wrong_number_of_answers_is_an_error_of_each_request_and_stop_ends(ans
 
 
 def test_an_iterator_that_ends_too_early_is_an_error_and_nobody_waits_for_it() -> None:
-    queue = RequestQueue(lambda _: next(iter(())))
+    queue = Batches(lambda _: next(iter(())))
 
     async def use() -> None:
         with pytest.raises(RuntimeError, match="ended too early"):

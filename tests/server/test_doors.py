@@ -1,0 +1,351 @@
+"""What one client sends to any address costs others no more than its turn: a few bytes are never much work."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
+from starlette.types import Message
+from tests.readers.documents.catalogue_records import marc_record, utf8
+from tests.server.conftest import reviewing, word_tagger
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.review.events import Decision
+from tagwright.server import reconciliation, request_bodies
+from tagwright.server.application import application
+from tagwright.server.current_request import CurrentRequest, begin
+from tagwright.server.reconciliation import Reconciliation
+from tagwright.server.request_bodies import ITEMS
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.review import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.server.turns import UNREAD, Turns
+from tagwright.types import Document, Label
+
+LONGEST = 600.0
+"Seconds after which a test fails instead of waiting, on the slowest machine."
+
+RECORD = utf8(marc_record([("001", "m1"), ("245", ("00", "aHoney bees"))]))
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Iterator[Review]:
+    review = reviewing(tmp_path, Document("m1", "Honey bees"))
+    review.decisions.add_all([Decision(document="m1", reviewer="Ann", action="accept", label="o"),
+                              Decision(document="m1", reviewer="Ann", action="done")])  # fmt: skip
+    yield review
+    review.file.close()
+
+
+@pytest.fixture
+def app(review: Review) -> Starlette:
+    """All addresses."""
+    return application([review.model], pages=ReviewPages(review), tools=True)
+
+
+@pytest.fixture
+def client(app: Starlette) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        client.post("/review/enter", data={"name": "Ann"})
+        yield client
+
+
+def addresses(app: Starlette) -> Iterator[tuple[str, str]]:
+    """Method and path of every route."""
+    names = {"project_id": "bees", "model": "bees", "number": "1"}
+    for route in app.routes:
+        if isinstance(route, Mount):
+            yield "GET", f"{route.path}/page.css"
+        else:
+            assert isinstance(route, Route)
+            path = re.sub(r"{(\w+)}", lambda found: names[found[1]], route.path)
+            yield from ((method, path) for method in route.methods or ())
+
+
+async def ask(app: Starlette, method: str, path: str, send: Callable[[Message], Any] | None = None) -> int:
+    """The status of an answer to a client of its own address. send: takes its messages."""
+    status = list[int]()
+
+    parts = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> Message:
+        return next(parts, None) or await asyncio.get_running_loop().create_future()
+
+    async def sent(message: Message) -> None:
+        status.extend([message["status"]] if message["type"] == "http.response.start" else [])
+        if send:
+            await send(message)
+
+    path, _, query = path.partition("?")
+    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": [],
+             "client": ("10.0.0.1", 1), "server": ("x", 80), "scheme": "http", "root_path": "",
+             "http_version": "1.1", "raw_path": b""}  # fmt: skip
+    await app(scope, receive, sent)
+    return status[0]
+
+
+def test_every_address_waits_for_the_turn_of_its_client(app: Starlette) -> None:
+    read = asyncio.Event
+
+    async def test() -> None:
+        is_read = read()
+
+        async def send(_: Message) -> None:
+            await is_read.wait()
+
+        async def leave_unread() -> None:
+            begin(CurrentRequest(client="10.0.0.1"))
+            body = {"type": "http.response.body", "body": b"x" * (UNREAD + 1)}
+            await app.state.turns.counted(send)(body)
+
+        async with app.router.lifespan_context(app):
+            unread = asyncio.create_task(leave_unread())
+            await asyncio.sleep(0)
+            asked = {each: asyncio.create_task(ask(app, *each)) for each in addresses(app)}
+            await asyncio.sleep(0.3)
+            assert [each for each, task in asked.items() if task.done()] == []
+            is_read.set()
+            await asyncio.wait_for(asyncio.gather(unread, *asked.values()), LONGEST)
+        assert len(asked) > 50
+        assert max(task.result() for task in asked.values()) < 500
+
+    asyncio.run(test())
+
+
+def enrich(client: TestClient, content: bytes, name: str = "in.mrc") -> Any:
+    """Send a file to be enriched; the answer."""
+    page = client.get("/review/overview").text
+    found = re.search(r'name="csrf" value="(\w+)"', page)
+    assert found
+    form = {"csrf": found[1], "source": "zoo", "agency": ""}
+    return client.post("/review/enrich", data=form, files={"records": (name, content)})
+
+
+def test_records_are_enriched_by_a_process_of_their_own(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("read in the server")
+
+    monkeypatch.setattr("tagwright.catalogues.copies.read_records", fail)
+    monkeypatch.setattr("tagwright.api.enriching.read_records", fail)
+    for content in (RECORD, gzip.compress(RECORD)):
+        answer = enrich(client, content)
+        assert answer.headers["content-type"] == "application/marc", answer.text[-3000:]
+        assert b"Orchards" in answer.content
+
+
+def test_what_is_wrong_with_records_is_said_without_paths_of_the_server(client: TestClient, tmp_path: Path) -> None:
+    other = utf8(marc_record([("001", "m2"), ("245", ("00", "aTax law"))]))
+    page = enrich(client, other).text
+    assert "in.mrc: has no decision on any of these documents" in page
+    assert str(tmp_path) not in page
+
+
+@pytest.mark.parametrize("address", ["/review/enrich", "/review/upload", "/api/files"])
+def test_a_file_that_unpacks_to_too_much_is_refused_at_every_address(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(request_bodies, "UNPACKED", 100_000)
+    content = gzip.compress(RECORD * 2000)
+    assert len(content) < 3000
+    problem = "in.mrc.gz: unpacks to more than 100,000 bytes; send its parts"
+    if address == "/review/enrich":
+        assert problem in enrich(client, content, "in.mrc.gz").text
+    elif address == "/api/files":
+        answer = client.post(address, files={"file": ("in.mrc.gz", content)})
+        assert (answer.status_code, answer.json()["detail"]) == (422, problem)
+    else:
+        csrf = re.search(r'name="csrf" value="(\w+)"', client.get("/review/overview").text)
+        assert csrf
+        files = {"files": ("in.mrc.gz", content)}
+        assert problem in client.post(address, data={"csrf": csrf[1]}, files=files).text
+
+
+def test_many_records_that_cannot_be_read_are_one_line_of_the_log(
+    client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        assert enrich(client, gzip.compress(RECORD + b"x\x1d" * 5000)).content.endswith(b"x\x1d" * 5000)
+    said = [record.getMessage() for record in caplog.records if "in.mrc" in record.getMessage()]
+    assert len(said) == 1
+    assert re.match(r"(tagwright: )?in\.mrc:2: is copied without suggestions: it is a damaged MARC record", said[0])
+    assert said[0].endswith("(and 4,999 other records)")
+
+
+def test_a_large_review_is_exported_by_another_process_and_the_same(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formats = ("csv", "uris", "annif", "jsonl", "verdicts")
+    here = {each: client.get(f"/review/export?format={each}").content for each in formats}
+    assert b"m1,Honey bees,,o,Orchards" in here["csv"]
+    monkeypatch.setattr("tagwright.server.review.page.LARGE", 0)
+    monkeypatch.setattr("tagwright.server.review.page.write_export", None)
+    assert {each: client.get(f"/review/export?format={each}").content for each in formats} == here
+
+
+def test_one_export_of_a_client_is_made_at_a_time_and_sent_as_it_is_read(client: TestClient, app: Starlette) -> None:
+    cookie = f"tagwright_session={client.cookies['tagwright_session']}".encode()
+    whole = client.get("/review/export?format=csv").content
+    assert client.get("/review/export?format=csv").headers["content-length"] == str(len(whole))
+    begun, goes_on, others = list[int](), asyncio.Event, list[int]()
+
+    async def test() -> None:
+        event = goes_on()
+
+        async def unread(message: Message) -> None:
+            begun.append(len(message.get("body", b"")))
+            await event.wait()
+
+        def asked(send: Any) -> Any:
+            async def with_cookie(scope: Any, receive: Any, sent: Any) -> None:
+                await app({**scope, "headers": [(b"cookie", cookie)]}, receive, sent)
+
+            return ask(with_cookie, "GET", "/review/export?format=csv", send)  # type: ignore[arg-type]
+
+        tasks = [asyncio.create_task(asked(unread)) for _ in range(5)]
+        while not begun:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.2)
+        assert len(begun) == 1
+        others.append(await ask(app, "GET", "/api/models"))
+        event.set()
+        assert await asyncio.gather(*tasks) == [200] * 5
+        assert others == [200]
+
+    async def lasting() -> None:
+        async with app.router.lifespan_context(app):
+            await asyncio.wait_for(test(), LONGEST)
+
+    asyncio.run(lasting())
+
+
+def test_a_value_of_a_query_is_resolved_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved, resolve = Counter[str](), Vocabulary.resolve
+
+    def counted(vocabulary: Vocabulary, value: str) -> int | None:
+        resolved[value] += 1
+        return resolve(vocabulary, value)
+
+    monkeypatch.setattr(Vocabulary, "resolve", counted)
+    values = [f"value {number}" for number in range(1000)]
+    queries = {
+        f"q{number}": {"query": "Bees", "limit": 100, "properties": [{"pid": "broader", "v": values}]}
+        for number in range(5)
+    }
+    answer = client.post("/reconcile", data={"queries": json.dumps(queries)})
+    assert [len(each["result"]) > 0 for each in answer.json().values()] == [True] * 5
+    assert resolved == Counter(values)
+
+
+def test_a_broader_label_counts_by_id_and_by_name() -> None:
+    labels = [Label("a", ("Animals",)), Label("b", ("Bees",), broader=("a",)), Label("o", ("Orchards",))]
+    model = ServedModel("zoo", word_tagger().with_labels(labels), "Zoo")
+    with TestClient(application([model])) as client:
+        queries = {value: {"query": "Bees", "properties": [{"pid": "broader", "v": [value, "x"]}]}
+                   for value in ("a", "Animals", "Orchards")}  # fmt: skip
+        answer = client.post("/reconcile", data={"queries": json.dumps(queries)}).json()
+    assert {value: each["result"][0]["score"] for value, each in answer.items()} == {
+        "a": 100.0, "Animals": 100.0, "Orchards": 50.0,
+    }  # fmt: skip
+
+
+def test_queries_of_a_client_that_has_left_are_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = list[str]()
+
+    def noted(_: ServedModel, query: reconciliation.Query, *__: object) -> list[Any]:
+        computed.append(query.text)
+        return []
+
+    monkeypatch.setattr(reconciliation, "_candidates", noted)
+    model, left = ServedModel("bees", word_tagger(), "Bees"), asyncio.Event
+
+    async def test() -> None:
+        gone = left()
+
+        async def receive() -> Message:
+            if len(computed) < 2:
+                await gone.wait()
+            return {"type": "http.disconnect"}
+
+        request = Request({"type": "http"}, receive)
+        queries = {str(number): reconciliation._query("q", {"query": "Bees"}) for number in range(5)}
+        await model.start()
+        with pytest.raises(ClientDisconnect):
+            await Reconciliation({"bees": model})._answered(request, model, queries)
+        await model.stop()
+
+    asyncio.run(test())
+    assert computed == ["Bees", "Bees"]
+
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+
+
+def called(client: TestClient, arguments: object) -> Any:
+    sent = {**CALL, "params": {"name": "suggest", "arguments": arguments}}
+    return client.post("/mcp", json=sent, headers=HEADERS)
+
+
+def test_messages_to_tools_are_bounded_as_those_to_the_interface(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed, parse = list[int](), json.loads
+    pydantic_core = pytest.importorskip("pydantic_core")
+    from_json = pydantic_core.from_json
+
+    def noted(body: Any, *given: Any, **options: Any) -> Any:
+        parsed.append(len(body))
+        return from_json(body, *given, **options)
+
+    monkeypatch.setattr(pydantic_core, "from_json", noted)
+    answer = called(client, {"text": "Bees", "only": ["x"] * ITEMS})
+    assert (answer.status_code, "at most 100,000 are accepted" in answer.json()["detail"]) == (413, True)
+    text = "Honey bees. " * 400_000  # 4.8 MB: of the 5 MB that a document may have
+    answer = called(client, {"text": text})
+    assert [each["id"] for each in answer.json()["result"]["structuredContent"]["suggestions"]][:1] == [
+        "http://x.org/bee"
+    ]
+    answer = called(client, {"text": text * 2})
+    assert "at most 5,000,000 are accepted" in answer.json()["result"]["content"][0]["text"]
+    assert max(parsed) < 10_000  # what the library parses in the event loop
+    assert parse is json.loads
+
+
+def test_an_application_may_be_started_again(app: Starlette) -> None:
+    for _ in range(2):
+        with TestClient(app) as client:
+            assert client.post("/api/suggest", json={"text": "Honey bees"}).status_code == 200
+
+
+def test_what_a_server_computes_for_clients_has_one_kind_of_thread(app: Starlette) -> None:
+    async def test() -> None:
+        async with app.router.lifespan_context(app):
+            executor = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]
+            assert executor is app.state.turns
+            assert isinstance(executor, Turns)
+
+    asyncio.run(test())
+    for path in Path(request_bodies.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        others = re.findall(r"run_in_threadpool|anyio\.to_thread|run_in_executor\(None|run_sync\(", text)
+        assert others == [], path
+
+
+def test_the_overview_of_texts_that_stand_as_titles_stays_small(client: TestClient, review: Review) -> None:
+    review.documents.add([Document("long", "Honey bees " * 100_000 + "end")])
+    page = client.get("/review/overview").text
+    assert "Honey bees Honey bees" in page
+    assert len(page) < 50_000
+    assert ">Honey bees Honey bees" in client.get("/review/overview?q=bees+end").text
