@@ -130,8 +130,8 @@ def test_who_reviews_with_enter_alone_gives_the_record_no_label(path: Path) -> N
         assert review.decisions.labels() == {"1": []}
         assert review.training_data().labels == [[]]
         for wanted in DOWNLOADS:
-            write_export(file, wanted, LABELS, tmp_path / "export")
-            assert YSO.encode() not in (tmp_path / "export").read_bytes()
+            write_export(file, wanted, LABELS, path.parent / "export")
+            assert YSO.encode() not in (path.parent / "export").read_bytes()
         found, _ = outcomes(Corpus.read(path), file.path, LABELS, replace_gone=False, changed_texts=False)
         assert found[0].accepted == {}
         if path.suffix in (".mrc", ".xml") and b"datafield" in path.read_bytes()[:500]:
