@@ -47,6 +47,7 @@ def test_a_text_gets_the_suggestions_that_programs_get(client: TestClient) -> No
     for form in ({"text": TEXT}, {"text": TEXT, "model": "law"}, {"text": TEXT, "limit": "1"},
                  {"text": TEXT, "language": "sv"}):  # fmt: skip
         asked = {**form, "limit": int(form.get("limit", 10))}
+        asked |= {"names_in": asked.pop("language")} if "language" in asked else {}
         answer = client.post("/api/suggest", json=asked).json()["suggestions"]
         page = client.post("/", data={**form, "text": TEXT.replace("\n", "\r\n")}).text  # as browsers send it
         assert names(page) == [each["name"] for each in answer]
