@@ -291,15 +291,6 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     assert ["bee", "Bees"] in [row[:2] for row in rows]
 
 
-@pytest.mark.parametrize("command", [("evaluate", *RIGHT), ("compare", *RIGHT, "--run", "wrong.jsonl")])
-def test_a_report_draws_quality_by_frequency_where_there_are_training_documents(
-    command: tuple[str, ...], run: Command, desk: Path
-) -> None:
-    for train, drawn in (((), False), (("--train", "docs.jsonl"), True)):
-        answer(run, *command, *train, "--report", "page.html")
-        assert ("by rank of label frequency" in (desk / "page.html").read_text()) == drawn
-
-
 def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
     run: Command, caplog: pytest.LogCaptureFixture
 ) -> None:

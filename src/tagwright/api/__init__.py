@@ -247,7 +247,7 @@ def report(
             return measured
         compared = dataset.compare(runs, task)
         notes = {**{name: repr(each) for name, each in named.items()}, **origin}
-        page.write_page(page.comparison_page(compared, notes, page.curves_section(task, runs)), output)
+        page.write_page(page.comparison_page(compared, notes), output)
         return compared
 
 

@@ -10,8 +10,7 @@ labels scores 0.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -356,35 +355,6 @@ def known_labels(*runs: Run) -> int:
     4
     """
     return 1 + max(int(run.labels.max(initial=-1)) for run in runs)
-
-
-class FrequencyBin(NamedTuple):
-    """Labels of similar frequency. first, last: ranks of its labels from the rarest, 0, up to but without `last`."""
-
-    first: int
-    last: int
-    macro_f1: float
-
-
-def by_frequency(run: Run, gold: Run, train: Run, *, k: int = 5, size: int = 100) -> list[FrequencyBin]:
-    """macro-F1@k of labels from rare to frequent, in bins of `size` labels; the last bin takes the rest (DEPL Fig. 1).
-
-    train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted, as
-    in macro-F1@k; labels of equal frequency are in the order of the vocabulary.
-
-    Label 1 has one training document and is found, label 0 has two and is missed:
-
-    >>> gold, train = Run.from_rows([[0, 1]]), Run.from_rows([[0, 1], [0]])
-    >>> by_frequency(Run.from_rows([[1]]), gold, train, k=1, size=1)
-    [FrequencyBin(first=0, last=1, macro_f1=1.0), FrequencyBin(first=1, last=2, macro_f1=0.0)]
-    """
-    labels = known_labels(run, gold, train)
-    table, counts = Contingency.of(run, gold, labels, k), label_counts(train, labels)
-    order = np.argsort(counts, kind="stable")
-    order = order[(table.tp + table.fn)[order] > 0]
-    values = f1(table.tp, table.fp, table.fn)[order]
-    ends = [*range(size, len(order) - size + 1, size), len(order)] if len(order) else []
-    return [FrequencyBin(start, end, float(values[start:end].mean())) for start, end in pairwise([0, *ends])]
 
 
 CEILING_DEPTHS = (10, 50, 100, 500)

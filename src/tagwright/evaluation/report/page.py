@@ -13,8 +13,7 @@ from tagwright.core.display import many
 from tagwright.core.outputs import REPORT, write_output
 from tagwright.evaluation.calibration import Calibration, threshold_rows
 from tagwright.evaluation.dataset import EvaluationSet
-from tagwright.evaluation.metrics import by_frequency
-from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
+from tagwright.evaluation.report.plots import interval_table, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores, label_scores, slice_rows, split_measure
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
@@ -113,10 +112,10 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
     )
 
 
-def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *sections: str) -> str:
+def comparison_page(comparisons: Comparisons, notes: Mapping[str, str]) -> str:
     """Return the page of a comparison: the differences of every two runs, drawn around 0 and in tables.
 
-    notes, sections: as for `scores_page`.
+    notes: as for `scores_page`.
     """
     note = "All p are corrected over the measures and comparisons (Holm); * marks p of 0.05 or less."
     names = list(dict.fromkeys(name for pair in comparisons.pairs for name in pair.measures))
@@ -130,7 +129,6 @@ def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *section
         *map(_differences_section, comparisons.pairs),
         _section("Measures", _terms(meanings(names))),
         _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *tests),
-        *sections,
     )
 
 
@@ -159,7 +157,7 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
 
 
 def run_sections(data: EvaluationSet, run: Run, tagger: Tagger | None) -> list[str]:
-    """Return sections with examples, the labels missed most, and rare and common labels.
+    """Return sections with examples and the labels missed most.
 
     tagger: the one that made the run, to show evidence; None: without evidence.
     """
@@ -175,16 +173,7 @@ def run_sections(data: EvaluationSet, run: Run, tagger: Tagger | None) -> list[s
     return [
         examples_section(examples) if examples else "",
         missed_section([(names[label.label], label) for label in most_missed(run, data.gold, 10)]),
-        curves_section(data, {"this run": run}),
     ]
-
-
-def curves_section(data: EvaluationSet, runs: Mapping[str, Run]) -> str:
-    """Return a section with quality by label frequency (DEPL Fig. 1); empty without training documents."""
-    if not data.train:
-        return ""
-    curves = {name: by_frequency(run, data.gold, data.train) for name, run in runs.items()}
-    return _section("Rare and common labels", f'<div class="wide">{rank_plot(curves)}</div>')
 
 
 def examples_section(examples: Iterable[str]) -> str:
