@@ -419,9 +419,9 @@ def test_describe_says_what_the_data_hold(run: Command) -> None:
 
 
 def test_describe_as_json(run: Command) -> None:
-    found = json.loads(answer(run, "describe", "docs.jsonl", "--test", "docs.jsonl", "--json"))
+    found = json.loads(answer(run, "describe", "docs.jsonl", "--json"))
     assert found["facts"]["documents"] == 3
-    assert found["warnings"] == ["3 test documents among DOCS too, such as 1 (1)"]
+    assert found["advice"]["method"] == "zero_shot"
 
 
 def test_documents_come_from_standard_input_too(desk: Path) -> None:

@@ -141,9 +141,6 @@ def print_description(described: Description, *, as_json: bool) -> None:
         print("\n".join(f"  {escaped(one_line(line))}" for line in lines) or "  nothing")
     print(f"\nTo begin with: {described.advice.method}\n  tagwright {described.advice.command}")
     _wrapped(described.advice.why, 2)
-    for each in described.best_at:
-        print(f"\nFor one thing: {each.method}\n  tagwright {each.command}")
-        _wrapped(each.why, 2)
 
 
 def _wrapped(text: str, indent: int) -> None:
