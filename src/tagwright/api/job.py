@@ -163,7 +163,11 @@ class Job:
                     runs["texts"] = text_digests(lesson)
                     if blind := sum(map(was_reviewed_blind, lesson)):
                         runs["learned_from"]["blind"] = blind
-                        _warn_of_blind(blind)
+                        _log.warning(
+                            "%s reviewed blind: what is learned from them cannot be measured on them; exports to train "
+                            "on leave them out",
+                            f"{many(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
+                        )
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
@@ -369,13 +373,6 @@ def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != () and value != []
-
-
-def _warn_of_blind(count: int) -> None:
-    _log.warning(
-        "%s reviewed blind: what is learned from them cannot be measured on them; exports to train on leave them out",
-        f"{many(count, 'document')} to learn from {'was' if count == 1 else 'were'}",
-    )
 
 
 def _left_out(documents: Sequence[Document], gold: Run) -> Longs:

@@ -133,7 +133,7 @@ def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> N
 def print_description(described: Description, *, as_json: bool) -> None:
     """Print contents, problems and applicable methods."""
     if as_json:
-        print_json(described.to_json())
+        print_json(asdict(described))
         return
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in described.facts.items())])
     for title, lines in (("Worth a look", described.warnings), ("Methods", described.methods)):

@@ -4,13 +4,14 @@ Two methods are the best to begin with: zero_shot, and `auto` from twenty labell
 compares the methods, also those that are the best at one thing, with their figures.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than fixed weights of the stages on most corpora."
 
 
-class Advice(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Advice:
     """A method to use. command: the arguments of `tagwright` that run it. why: the reason, as part of a sentence."""
 
     method: str

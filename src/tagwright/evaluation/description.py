@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -42,10 +41,6 @@ class Description:
     methods: tuple[str, ...]
     fields: Mapping[str, bool]
     advice: Advice
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form, the fields by their names."""
-        return {**asdict(self), "advice": self.advice._asdict()}
 
 
 def describe(documents: Iterable[Document], labels: Vocabulary | None, *, brief: bool = False) -> Description:

@@ -221,47 +221,33 @@ class AncestorOverlap:
         shared = suggested.multiply(right)
         return cls(*(np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in (suggested, right, shared)))
 
+    def precision(self) -> tuple[Doubles, Doubles]:
+        """hP@k, micro: (documents,) |P^ and G^| and |P^|; hP@k is the ratio of their totals over all documents.
 
-def hierarchical_precision(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
-    """hP@k, micro: (documents,) |P^ and G^| and |P^|; hP@k is the ratio of their totals over all documents.
+        A suggestion beside the right label earns the ancestors that both share. Micro-averaged as in Kiritchenko et al.
+        2006: a mean over documents would let those with few labels high up count as much as those with many deep ones.
+        Labels at the top count too, as a thesaurus has no root that all labels share; where one has, the measures are
+        higher.
 
-    A suggestion beside the right label earns the ancestors that both share. Micro-averaged as in Kiritchenko et al.
-    2006: a mean over documents would let those with few labels high up count as much as those with many deep ones.
-    Labels at the top count too, as a thesaurus has no root that all labels share; where one has, the measures are
-    higher.
+        Sets of 3 and 1 labels that share one, and of 1 and 1 that share one: hP = (1 + 1) / (3 + 1), hR = (1 + 1) / 2,
+        and hF = 2 hP hR / (hP + hR) = 1 / 1.5.
 
-    Sets of 3 and 2 labels that share one, and of 1 and 2 that share one: (1 + 1) / (3 + 1).
+        >>> overlap = AncestorOverlap(np.array([3.0, 1]), np.array([1.0, 1]), np.array([1.0, 1]))
+        >>> for part, whole in (overlap.precision(), overlap.recall(), overlap.f1()):
+        ...     print(round(float(part.sum() / whole.sum()), 4))
+        0.5
+        1.0
+        0.6667
+        """
+        return self.shared, self.suggested
 
-    >>> overlap = AncestorOverlap(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1]))
-    >>> part, whole = hierarchical_precision(overlap)
-    >>> float(part.sum() / whole.sum())
-    0.5
-    """
-    return overlap.shared, overlap.suggested
+    def recall(self) -> tuple[Doubles, Doubles]:
+        """hR@k, micro: |P^ and G^| and |G^|, as in `precision`."""
+        return self.shared, self.gold
 
-
-def hierarchical_recall(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
-    """hR@k, micro: (documents,) |P^ and G^| and |G^|, as in `hierarchical_precision`.
-
-    Of 2 and 2 labels one and one are found: (1 + 1) / (2 + 2).
-
-    >>> part, whole = hierarchical_recall(AncestorOverlap(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1])))
-    >>> float(part.sum() / whole.sum())
-    0.5
-    """
-    return overlap.shared, overlap.gold
-
-
-def hierarchical_f1(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
-    """hF@k, micro: (documents,) 2 |P^ and G^| and |P^| + |G^|, whose ratio of totals is 2 hP hR / (hP + hR).
-
-    hP = 1/3 and hR = 1/2: 2 (1/6) / (5/6).
-
-    >>> part, whole = hierarchical_f1(AncestorOverlap(np.array([3.0]), np.array([2.0]), np.array([1.0])))
-    >>> float(part.sum() / whole.sum())
-    0.4
-    """
-    return 2 * overlap.shared, overlap.suggested + overlap.gold
+    def f1(self) -> tuple[Doubles, Doubles]:
+        """hF@k, micro: 2 |P^ and G^| and |P^| + |G^|, whose ratio of totals is 2 hP hR / (hP + hR)."""
+        return 2 * self.shared, self.suggested + self.gold
 
 
 @dataclass(frozen=True, slots=True, eq=False)

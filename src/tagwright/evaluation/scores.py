@@ -341,7 +341,7 @@ def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], pa
 # Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
 _ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg}
 _ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
-_ON_OVERLAP = {"hP": metrics.hierarchical_precision, "hR": metrics.hierarchical_recall, "hF": metrics.hierarchical_f1}
+_ON_OVERLAP = {"hP": AncestorOverlap.precision, "hR": AncestorOverlap.recall, "hF": AncestorOverlap.f1}
 _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
