@@ -47,9 +47,7 @@ def calibration_error(confidence: Doubles, right: Mask) -> float:
 
 
 @given(PAIRS, st.integers(1, 12))
-def test_the_bins_of_a_reliability_diagram_are_those_of_a_plain_loop(
-    pairs: list[tuple[float, bool]], bins: int
-) -> None:
+def test_the_bins_of_a_diagram_are_those_of_a_plain_loop(pairs: list[tuple[float, bool]], bins: int) -> None:
     inside = defaultdict(list)
     for sure, right in pairs:
         below = sum(other < sure for other, _ in pairs)
