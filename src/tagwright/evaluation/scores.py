@@ -214,7 +214,13 @@ class MeasureInputs:
             names = (*STANDARD, *hierarchical, *trained)
         check_measures(names)
         for name in names:
-            _check_inputs(name, trained=train is not None, hierarchical=above is not None)
+            kind, _ = split_measure(name)
+            if kind in _NEED_TRAIN and train is None:
+                remedy = f"give the documents to train on: {option('train')}"
+                raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
+            if kind in _ON_OVERLAP and above is None:
+                remedy = f"give one: {option('labels')}"
+                raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; {remedy}")
         if train is None:
             return cls(names=tuple(names), above=above)
         counts = label_counts(train, metrics.known_labels(*runs, train))
@@ -376,16 +382,6 @@ def _nearest(kind: str, k: str) -> str:
 
 def _folded(kind: str) -> str:
     return "".join(character for character in kind.casefold() if character.isalnum())
-
-
-def _check_inputs(name: str, *, trained: bool, hierarchical: bool) -> None:
-    """Raise ConfigError where a measure needs training documents or a hierarchy, and there are none."""
-    kind, _ = split_measure(name)
-    if kind in _NEED_TRAIN and not trained:
-        remedy = f"give the documents to train on: {option('train')}"
-        raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
-    if kind in _ON_OVERLAP and not hierarchical:
-        raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; give one: {option('labels')}")
 
 
 def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
