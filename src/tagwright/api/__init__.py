@@ -166,9 +166,8 @@ def evaluate(
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
         _check_rules_of_runs(rules)
-        known = None if labels is None else to_vocabulary(labels)
-        size, above = (None, None) if known is None else (len(known), dataset.ancestors_in(known))
-        return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
+        above = None if labels is None else dataset.ancestors_in(to_vocabulary(labels))
+        return scores.evaluate(found, gold, above=above, measures=measures)
     with silence(not progress):
         task, runs = _tagged({"": found}, gold, y, labels, train, rules, measures)
         return dataset.score(runs[""], task, measures)
@@ -247,7 +246,7 @@ def report(
             return measured
         compared = dataset.compare(runs, task)
         notes = {**{name: repr(each) for name, each in named.items()}, **origin}
-        page.write_page(page.comparison_page(compared, notes, page.curves_section(task, runs)), output)
+        page.write_page(page.comparison_page(compared, notes), output)
         return compared
 
 

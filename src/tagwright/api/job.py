@@ -163,7 +163,11 @@ class Job:
                     runs["texts"] = text_digests(lesson)
                     if blind := sum(map(was_reviewed_blind, lesson)):
                         runs["learned_from"]["blind"] = blind
-                        _warn_of_blind(blind)
+                        _log.warning(
+                            "%s reviewed blind: what is learned from them cannot be measured on them; exports to train "
+                            "on leave them out",
+                            f"{many(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
+                        )
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
@@ -249,8 +253,14 @@ class Job:
             return {**model, **self._reviewed(documents, vocabulary)}, NO_GOLD, NO_ROWS
         if method.learns == "texts":
             return {}, *self._unlearnt(documents, vocabulary)
-        keywords = self._keywords(vocabulary)
-        gold = self._gold(documents, vocabulary)
+        keywords: dict[str, Keywords] = {}
+        if self.keywords is not None:
+            given = self.keywords
+            keywords["keywords"] = read_keywords(given, vocabulary.index) if isinstance(given, Path) else given
+        if self.method == FINETUNE:  # it also suggests labels that never occur
+            gold = vocabulary.gold(documents, unknown=self.unknown)
+        else:
+            gold = known_labels(documents, vocabulary, self.unknown)
         rows = _left_out(documents, gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
@@ -277,19 +287,6 @@ class Job:
         if self.check and not len(rows):
             note("not compared with the untrained method, for which 20 documents with labels are needed")
         return gold, rows
-
-    def _keywords(self, vocabulary: Vocabulary) -> dict[str, Keywords]:
-        """The keywords of labels, if there are any."""
-        if self.keywords is None:
-            return {}
-        given = self.keywords
-        return {"keywords": read_keywords(given, vocabulary.index) if isinstance(given, Path) else given}
-
-    def _gold(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
-        """The gold labels of all documents."""
-        if self.method == FINETUNE:  # it also suggests labels that never occur
-            return vocabulary.gold(documents, unknown=self.unknown)
-        return known_labels(documents, vocabulary, self.unknown)
 
     def _sampled(self, gold: Run, vocabulary: Vocabulary) -> Run:
         """Sample the gold labels for fine-tuning if asked for. Raises ConfigError when there are none."""
@@ -376,13 +373,6 @@ def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != () and value != []
-
-
-def _warn_of_blind(count: int) -> None:
-    _log.warning(
-        "%s reviewed blind: what is learned from them cannot be measured on them; exports to train on leave them out",
-        f"{many(count, 'document')} to learn from {'was' if count == 1 else 'were'}",
-    )
 
 
 def _left_out(documents: Sequence[Document], gold: Run) -> Longs:

@@ -114,7 +114,6 @@ def evaluate(
     gold: Run,
     *,
     train: Run | None = None,
-    labels: int | None = None,
     above: Any = None,
     lengths: NDArray[np.integer] | None = None,
     measures: Sequence[str] | None = None,
@@ -126,7 +125,6 @@ def evaluate(
     run: a row for each document; where it has confidences, their calibration is measured.
     gold: the gold labels, a row for each document.
     train: the gold labels of the training documents, a row for each; gives `WITH_TRAIN` and the slices by label.
-    labels: size of the vocabulary; gives coverage@10.
     above: sparse (labels, labels), see `metrics.ancestors`; gives `WITH_HIERARCHY`.
     lengths: (documents,) number of words; gives the slices short, medium and long.
     measures: names such as P@7, instead of the standard ones.
@@ -142,9 +140,6 @@ def evaluate(
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     whole = _estimates(inputs, run, gold, samples, seed)
-    if labels:
-        share = metrics.label_coverage(run, labels, 10)
-        whole["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
     by_document = replace(inputs, names=tuple(name for name in inputs.names if split_measure(name)[0] in _SLICED))
     parts = {
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
@@ -219,7 +214,13 @@ class MeasureInputs:
             names = (*STANDARD, *hierarchical, *trained)
         check_measures(names)
         for name in names:
-            _check_inputs(name, trained=train is not None, hierarchical=above is not None)
+            kind, _ = split_measure(name)
+            if kind in _NEED_TRAIN and train is None:
+                remedy = f"give the documents to train on: {option('train')}"
+                raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
+            if kind in _ON_OVERLAP and above is None:
+                remedy = f"give one: {option('labels')}"
+                raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; {remedy}")
         if train is None:
             return cls(names=tuple(names), above=above)
         counts = label_counts(train, metrics.known_labels(*runs, train))
@@ -344,9 +345,9 @@ def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], pa
 
 
 # Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
-_ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}
+_ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg}
 _ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
-_ON_OVERLAP = {"hP": metrics.hierarchical_precision, "hR": metrics.hierarchical_recall, "hF": metrics.hierarchical_f1}
+_ON_OVERLAP = {"hP": AncestorOverlap.precision, "hR": AncestorOverlap.recall, "hF": AncestorOverlap.f1}
 _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
@@ -354,7 +355,7 @@ _KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MACRO, *_ON_OVERLAP)
 _SYNONYMS: Mapping[str, str] = {
     "precision": "P", "prec": "P", "p": "P", "accuracy": "P", "acc": "P", "recall": "R", "r": "R", "f": "F1",
     "fscore": "F1", "microf1": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
-    "averageprecision": "nDCG", "mrr": "nDCG", "hit": "success", "hits": "success", "hitrate": "success",
+    "averageprecision": "nDCG", "mrr": "nDCG", "hit": "P", "hits": "P", "hitrate": "P", "success": "P",
 }  # fmt: skip
 "Names of measures in other software, without case and punctuation -> the nearest kind here."
 
@@ -381,16 +382,6 @@ def _nearest(kind: str, k: str) -> str:
 
 def _folded(kind: str) -> str:
     return "".join(character for character in kind.casefold() if character.isalnum())
-
-
-def _check_inputs(name: str, *, trained: bool, hierarchical: bool) -> None:
-    """Raise ConfigError where a measure needs training documents or a hierarchy, and there are none."""
-    kind, _ = split_measure(name)
-    if kind in _NEED_TRAIN and not trained:
-        remedy = f"give the documents to train on: {option('train')}"
-        raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
-    if kind in _ON_OVERLAP and not hierarchical:
-        raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; give one: {option('labels')}")
 
 
 def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:
