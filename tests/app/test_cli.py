@@ -144,7 +144,7 @@ def test_the_measures_of_an_evaluation_and_of_a_comparison_are_chosen(run: Comma
     (desk / "run.jsonl").write_text(answer(run, "suggest", *ON, *WORDS, "--format", "jsonl"))
     names = "--measures", "P@2, R@150"
     found = json.loads(answer(run, "evaluate", *ON, "--run", "run.jsonl", *names, "--json"))
-    assert found["measures"].keys() == {"P@2", "R@150"}
+    assert found["measures"].keys() == {"P@2", "R@150", "coverage@10"}
     both = "--run", "run.jsonl", "--run", "wrong.jsonl", "--json"
     usual, chosen = (
         json.loads(answer(run, "compare", *ON, *both, *more))["measures"] for more in ((), (*names[:1], "P@1"))

@@ -20,6 +20,7 @@ from tagwright.evaluation.metrics import (
     psp,
     recall,
     sample_f1,
+    success,
     unreached,
 )
 from tagwright.evaluation.resampling import MacroF1, sampled_values
@@ -34,7 +35,7 @@ ranking = st.lists(st.integers(0, LABELS - 1), unique=True, max_size=LABELS)
 gold_labels = st.sets(st.integers(0, LABELS - 1), min_size=1)
 cases = st.lists(st.tuples(ranking, gold_labels), min_size=1, max_size=6)
 
-on_hits = pytest.mark.parametrize("measure", [precision, recall, ndcg])
+on_hits = pytest.mark.parametrize("measure", [precision, recall, success, ndcg])
 on_gains = pytest.mark.parametrize("measure", [psp, psndcg])
 in_order = st.integers(1, DEPTH)
 
@@ -77,7 +78,7 @@ def test_macro_f1_agrees_with_scikit_learn_over_the_gold_labels(
 
 def test_a_document_without_gold_labels_is_never_right() -> None:
     hits, gains = hits_of([[0, 1]], [set()]), gains_of([[0, 1]], [set()])
-    assert [measure(hits, 2).tolist() for measure in (precision, recall, ndcg)] == [[0.0]] * 3
+    assert [measure(hits, 2).tolist() for measure in (precision, recall, success, ndcg)] == [[0.0]] * 4
     assert psp(gains, 2)[0].tolist() == [0.0]
 
 

@@ -24,9 +24,10 @@ def values(scores: Scores) -> dict[str, float]:
 
 
 def test_standard_measures_of_a_small_run() -> None:
-    found = values(evaluate(RUN, GOLD, samples=10))
-    names = "P@1 P@3 P@5 F1@5 nDCG@3 nDCG@5 nDCG@10 R@10 R@20 R@100 macro-F1@5 answered"
+    found = values(evaluate(RUN, GOLD, labels=12, samples=10))
+    names = "P@1 P@3 P@5 F1@5 nDCG@3 nDCG@5 nDCG@10 R@10 R@20 R@100 macro-F1@5 answered coverage@10"
     assert " ".join(found) == names
+    assert found["coverage@10"] == 0.25
     assert found["P@1"] == pytest.approx(1 / 3)
     assert found["P@3"] == pytest.approx((2 / 3 + 1 / 3) / 3)
     assert found["R@10"] == pytest.approx((1 + 1 + 0) / 3)
@@ -74,7 +75,7 @@ def test_a_document_without_gold_labels_is_named() -> None:
     ("name", "nearest"),
     [
         *[("NDCG@7", "nDCG@7"), ("P@0", "P@5"), ("anwsered", "answered"), ("precision@1", "P@1"), ("MAP", "nDCG@5")],
-        *[("MacroF1@5", "macro-F1@5"), ("hits@1", "P@1"), ("hf1@5", "hF@5")],
+        *[("MacroF1@5", "macro-F1@5"), ("hits@1", "success@1"), ("hf1@5", "hF@5")],
     ],
 )
 def test_an_unknown_measure_is_answered_with_the_nearest(name: str, nearest: str) -> None:

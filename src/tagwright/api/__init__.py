@@ -166,8 +166,9 @@ def evaluate(
         if not isinstance(found, Run):
             raise ConfigError("a tagger is scored on documents; give them, with their labels")
         _check_rules_of_runs(rules)
-        above = None if labels is None else dataset.ancestors_in(to_vocabulary(labels))
-        return scores.evaluate(found, gold, above=above, measures=measures)
+        known = None if labels is None else to_vocabulary(labels)
+        size, above = (None, None) if known is None else (len(known), dataset.ancestors_in(known))
+        return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
         task, runs = _tagged({"": found}, gold, y, labels, train, rules, measures)
         return dataset.score(runs[""], task, measures)

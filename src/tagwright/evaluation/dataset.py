@@ -63,6 +63,11 @@ class EvaluationSet:
     train: Run | None = None
     options: SuggestOptions = field(default_factory=SuggestOptions)
 
+    @property
+    def allowed(self) -> Mask:
+        """(labels,) true for the labels that are scored."""
+        return allowed_by(self.vocabulary, self.options)
+
     def batches(self) -> Iterator[list[Document]]:
         """Yield the scored documents in batches: one by one they would take five times as long to read."""
         for start in range(0, len(self.positions), BATCH):
@@ -213,6 +218,7 @@ def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) 
         run,
         data.gold,
         train=data.train,
+        labels=int(data.allowed.sum()),
         above=ancestors_in(data.vocabulary),
         lengths=data.lengths,
         measures=measures,

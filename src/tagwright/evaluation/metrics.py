@@ -113,6 +113,15 @@ def sample_f1(hits: Hits, suggested: Longs, k: int) -> Doubles:
     return _ratio(2 * hits.top(k).sum(axis=1), np.minimum(suggested, k) + hits.gold_counts)
 
 
+def success(hits: Hits, k: int) -> Doubles:
+    """success@k: 1 when any of the first k ranks is right; success@1 is P@1.
+
+    >>> success(Hits(np.array([[False, True], [False, False]]), np.array([1, 1])), 2).tolist()
+    [1.0, 0.0]
+    """
+    return np.asarray(hits.top(k).any(axis=1), np.float64)
+
+
 def ndcg(hits: Hits, k: int) -> Doubles:
     """nDCG@k: a right label at rank i counts 1 / log2(i + 1), over the best order of the gold labels (FuTex Eq. 12).
 
@@ -285,6 +294,17 @@ def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:
     [0.4, 0.0]
     """
     return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def label_coverage(run: Run, labels: int, k: int) -> float:
+    """coverage@k: the share of the vocabulary that is among the first k suggestions of at least one document.
+
+    labels: size of the vocabulary.
+
+    >>> label_coverage(Run.from_rows([{0: 0.9, 1: 0.8}, {0: 0.7}]), labels=4, k=1)
+    0.25
+    """
+    return len(np.unique(run.top(k).labels)) / labels
 
 
 def answered(run: Run) -> Doubles:

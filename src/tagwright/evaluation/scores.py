@@ -114,6 +114,7 @@ def evaluate(
     gold: Run,
     *,
     train: Run | None = None,
+    labels: int | None = None,
     above: Any = None,
     lengths: NDArray[np.integer] | None = None,
     measures: Sequence[str] | None = None,
@@ -125,6 +126,7 @@ def evaluate(
     run: a row for each document; where it has confidences, their calibration is measured.
     gold: the gold labels, a row for each document.
     train: the gold labels of the training documents, a row for each; gives `WITH_TRAIN` and the slices by label.
+    labels: size of the vocabulary; gives coverage@10.
     above: sparse (labels, labels), see `metrics.ancestors`; gives `WITH_HIERARCHY`.
     lengths: (documents,) number of words; gives the slices short, medium and long.
     measures: names such as P@7, instead of the standard ones.
@@ -140,6 +142,9 @@ def evaluate(
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     whole = _estimates(inputs, run, gold, samples, seed)
+    if labels:
+        share = metrics.label_coverage(run, labels, 10)
+        whole["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
     by_document = replace(inputs, names=tuple(name for name in inputs.names if split_measure(name)[0] in _SLICED))
     parts = {
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
@@ -345,7 +350,7 @@ def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], pa
 
 
 # Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
-_ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg}
+_ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}
 _ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
 _ON_OVERLAP = {"hP": AncestorOverlap.precision, "hR": AncestorOverlap.recall, "hF": AncestorOverlap.f1}
 _MACRO = ("macro-F1", "macro-F1-tail")
@@ -355,7 +360,7 @@ _KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MACRO, *_ON_OVERLAP)
 _SYNONYMS: Mapping[str, str] = {
     "precision": "P", "prec": "P", "p": "P", "accuracy": "P", "acc": "P", "recall": "R", "r": "R", "f": "F1",
     "fscore": "F1", "microf1": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
-    "averageprecision": "nDCG", "mrr": "nDCG", "hit": "P", "hits": "P", "hitrate": "P", "success": "P",
+    "averageprecision": "nDCG", "mrr": "nDCG", "hit": "success", "hits": "success", "hitrate": "success",
 }  # fmt: skip
 "Names of measures in other software, without case and punctuation -> the nearest kind here."
 

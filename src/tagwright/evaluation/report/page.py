@@ -25,6 +25,7 @@ SENTENCES = {
     "F1": "The harmonic mean of precision and recall of the first k suggestions of each document, averaged over the "
     "documents; the main measure of Annif.",
     "nDCG": "Like precision, but a right label counts more the earlier it stands; 100 is the best possible order.",
+    "success": "The share of documents with at least one right label among the first k suggestions.",
     "macro-F1": "F1 of each label by itself, averaged over the labels: rare labels count as much as common ones.",
     "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
     "hP": "Precision over the first k suggestions and the right labels, each with all labels above them: a suggestion "
@@ -34,6 +35,7 @@ SENTENCES = {
     "PSP": "Precision in which rare labels count more than common ones: each by its inverse propensity (A 0.55, B 1.5; "
     "Jain et al. 2016). It is earned over possible rewards, both summed over all documents, and no mean of documents.",
     "PSnDCG": "nDCG in which rare labels count more than common ones, in the same way.",
+    "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",
     "ECE": "Calibration error: how far confidence is from the share that is right, on average over ten groups of the "
     "first k suggestions that are equally sure; 0 is best.",
