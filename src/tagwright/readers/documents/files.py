@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from heapq import merge
@@ -80,10 +81,7 @@ _rows = partial(Format, columns=True, rows=True)
 
 READERS: Mapping[str, Format] = {
     "jsonl": _rows(read_jsonl, ".jsonl .ndjson", text=True),
-    "annif": _rows(partial(read_jsonl, flavour="annif"), text=True),
-    "xc": _rows(partial(read_jsonl, flavour="xc"), text=True),
-    "micol": _rows(partial(read_jsonl, flavour="micol"), text=True),
-    "futex": _rows(partial(read_jsonl, flavour="futex"), text=True),
+    **{name: _rows(partial(read_jsonl, flavour=name), text=True) for name in ("annif", "xc", "micol", "futex")},
     "s2orc": _rows(partial(read_json, flavour="s2orc"), text=True, paper=True),
     "json": _rows(read_json, ".json", text=True, paper=True),
     "tsv": _rows(read_tsv, ".tsv .tab", text=True),
@@ -186,8 +184,9 @@ def open_sources(
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
             documents = _read(file, columns, encoding)
-            # a single file is not opened to see whether it may be skipped; one of an unknown format may be
-            may_skip = not file.alone and (current_limits().collect or _may_be_damaged(_known_format(file)))
+            # a single file is not opened to see whether it may be skipped
+            name = _known_format(file) if not (file.alone or current_limits().collect) else ""
+            may_skip = not file.alone and (name not in READERS or READERS[name].paper)
             yield str(file.path), _skip_unreadable(documents, damaged, collected) if may_skip else documents
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
@@ -290,15 +289,10 @@ def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> No
     formats = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
     if columns and not any(name in READERS and READERS[name].columns for name in formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
-    if encoding and not any((name := _known_format(file)) is None or _has_encoding(name) for file in files):
+    if encoding and all((name := _known_format(file)) and not _has_encoding(name) for file in files):
         raise ConfigError(
             f"an encoding is given, but {files[0].path} is read without one; leave out {option('encoding')}"
         )
-
-
-def _may_be_damaged(name: str | None) -> bool:
-    """Whether a damaged file of a format is skipped among others."""
-    return name is None or name not in READERS or READERS[name].paper
 
 
 def _has_encoding(name: str) -> bool:
@@ -380,14 +374,11 @@ def _id(path: Path) -> str:
     return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
 
 
-def _known_format(file: _File) -> str | None:
-    """The format of a file; None where it is unknown yet, as of a pipe."""
-    if file.format or not file.path.is_file():
-        return file.format
-    try:
-        return guess_format(file.path)
-    except InputError:
-        return None
+def _known_format(file: _File) -> str:
+    """The format of a file; "" where it is unknown yet, as of a pipe."""
+    with suppress(InputError):
+        return file.format or (guess_format(file.path) if file.path.is_file() else "")
+    return ""
 
 
 def _read(

@@ -155,7 +155,14 @@ class _Notes:
                 found = json.loads(found)
             except (ValueError, RecursionError):
                 raise ValueError(f"annotations.{kind} is {shown(found)}, expected a list as JSON") from None
-        return sorted((_span(each, kind) for each in _objects(found, f"annotations.{kind}")), key=lambda span: span[:2])
+        spans = list[_Span]()
+        for each in _objects(found, f"annotations.{kind}"):
+            try:
+                attributes, start, end = each.get("attributes"), int(each["start"]), int(each["end"])
+            except (KeyError, TypeError, ValueError, OverflowError):
+                raise ValueError(f"annotations.{kind} holds {shown(each)}, expected start and end") from None
+            spans.append((max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}))
+        return sorted(spans, key=lambda span: span[:2])
 
     def texts(self, kind: str) -> list[str]:
         """The parts of this kind."""
@@ -182,14 +189,6 @@ def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
             yield depth, notes.of(span)
 
 
-def _span(value: _Object, kind: str) -> _Span:
-    try:
-        attributes, start, end = value.get("attributes"), int(value["start"]), int(value["end"])
-        return max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise ValueError(f"annotations.{kind} holds {shown(value)}, expected start and end") from None
-
-
 def _within(span: _Span, outer: _Span) -> bool:
     return outer[0] <= span[0] and span[1] <= outer[1]
 
@@ -212,9 +211,8 @@ def _listed_work(entry: _Object) -> str:
     """The id of the record that the entry was matched to, or else its DOI or PubMed id."""
     other = entry.get("other_ids")
     ids = other if isinstance(other, Mapping) else {}
-    return _first(entry.get("link") or entry.get("links")) or work_id(
-        {kind: _first(names) for kind, names in ids.items()}
-    )
+    link = _first(entry.get("link") or entry.get("links"))
+    return link or work_id({kind: _first(names) for kind, names in ids.items()})
 
 
 def _annotated_work(span: _Span) -> str:
@@ -223,8 +221,7 @@ def _annotated_work(span: _Span) -> str:
 
 
 def _first(value: object) -> str:
-    values = _values(value)
-    return values[0] if values else ""
+    return "".join(_values(value)[:1])
 
 
 def _values(value: object) -> list[str]:
