@@ -129,7 +129,9 @@ def _annotated(record: _Object, content: _Object) -> dict[str, Any]:
             "author": _authors(record.get("authors")) or notes.names(),
             "venue": _values(record.get("venue")) or notes.texts("venue")[:1],
             "year": _values(record.get("year")),
-            "reference": _unique(map(_annotated_work, works)),
+            "reference": _unique(
+                _first(work.get("matched_paper_id")) or work_id({"doi": _first(work.get("doi"))}) for *_, work in works
+            ),
         },
     }
 
@@ -195,16 +197,12 @@ def _within(span: _Span, outer: _Span) -> bool:
 
 def _authors(value: object) -> list[str]:
     """Names, or objects with first, middle and last name, or with one name."""
-    if not isinstance(value, list):
-        return []
-    named = (each if isinstance(each, Mapping) else {"name": each} for each in value)
-    return [name for each in named if (name := _author(each))]
-
-
-def _author(value: _Object) -> str:
-    middle = value.get("middle")
-    parts = [value.get("first"), *(middle if isinstance(middle, list) else [middle]), value.get("last")]
-    return " ".join(str(part) for part in parts if part) or str(value.get("name") or "")
+    names = list[str]()
+    for each in value if isinstance(value, list) else ():
+        author = each if isinstance(each, Mapping) else {"name": each}
+        parts = [part for field in ("first", "middle", "last") for part in _values(author.get(field))]
+        names.append(" ".join(parts) or str(author.get("name") or ""))
+    return list(filter(None, names))
 
 
 def _listed_work(entry: _Object) -> str:
@@ -213,11 +211,6 @@ def _listed_work(entry: _Object) -> str:
     ids = other if isinstance(other, Mapping) else {}
     link = _first(entry.get("link") or entry.get("links"))
     return link or work_id({kind: _first(names) for kind, names in ids.items()})
-
-
-def _annotated_work(span: _Span) -> str:
-    *_, attributes = span
-    return _first(attributes.get("matched_paper_id")) or work_id({"doi": _first(attributes.get("doi"))})
 
 
 def _first(value: object) -> str:

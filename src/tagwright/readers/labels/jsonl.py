@@ -169,8 +169,8 @@ def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[st
     if not isinstance(value, dict):
         return ()
     for code in value:
-        known = bool(code) or key == "descriptions"
-        if not known or not code.isascii() or not (not code or code.replace("-", "").isalnum()):
+        is_code = code.isascii() and code.replace("-", "").isalnum()
+        if not is_code and (code or key != "descriptions"):
             raise place.error(f'{key} has the language {shown(code)}, expected a code, as in {{"en": ["Bees"]}}')
     return by_language((code.lower(), text) for code in value for text in texts_field(value, code, place))
 
