@@ -256,7 +256,7 @@ def _concepts(graph: Graph) -> set[Node]:
     def objects(*properties: URIRef) -> set[Node]:
         return {node for each in properties for node in graph.objects(None, each)}
 
-    def of_types(classes: Iterable[Node]) -> set[Node]:
+    def of_types(classes: Iterable[Node | None]) -> set[Node]:
         return {node for each in classes for node in graph.subjects(RDF.type, each)}
 
     groups = of_types((SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection))
