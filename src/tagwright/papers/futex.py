@@ -30,7 +30,7 @@ from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_tripl
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
@@ -92,8 +92,6 @@ class Config(FullTextOptions, VectorOptions):
     "The most labels that bm25 and dense find for a document."
     budget: AtLeastOne | None = None
     "The most candidates of a document that are ranked; None: all, as in the paper."
-    third: str = ""
-    "A cross-encoder for natural language inference, by name, that also ranks the candidates."
     self_training: bool = True
     "Whether a classifier of the full text is trained on the first labels (3.3; Table 3, NoSelfTrain)."
     pseudo_labels: AtLeastOne = 5
@@ -204,8 +202,6 @@ def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Conf
     """
     if config.self_training:
         require("self-training by label trees", "omikuji")
-    if config.third:
-        CrossEncoder.load(config.third)  # raises now, not after the training
     cross, bi = fine_tune(documents, config, steps)  # line 3
     ensemble = rank(labels, bi, cross, config)  # lines 4 to 17
     if not config.self_training:
@@ -271,9 +267,6 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     own: Ranking = "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
     is_retrieved = "exact_match" in config.retrievers and own in config.rankings
     rerankers = {str(name): makers[name]() for name in config.rankings if not (is_retrieved and name == own)}
-    if config.third:
-        third = CrossEncoder.load(config.third)
-        rerankers["third"] = CrossEncoderReranker(labels, third, RerankerOptions(label_text="statement"))
     found_by = retrievers(labels, config, full)
     weights = {name: float(is_retrieved and name == "exact_match") for name in found_by}
     combiner = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9

@@ -73,14 +73,13 @@ class MaclrStage1(Contrastive):
         """Eq. 1, without clusters and labels."""
         return self.pair_loss(anchors, positives, groups)
 
-    def before_step(self, step: int, encode: Encode) -> bool:
+    def before_step(self, step: int, encode: Encode) -> None:
         """Cluster the instances again when the schedule says so. The order of pairs does not depend on it."""
         clusters = self.schedule.clusters_at(step) if self.schedule else None
         if clusters is None:
             self.clusters = None
         elif self.schedule and self.schedule.is_update(step):
             self.clusters = Clusters.of(*self._embeddings(encode), clusters, seed=self.seed)
-        return False
 
     def state(self) -> Arrays:
         """The clusters."""

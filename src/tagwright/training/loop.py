@@ -148,16 +148,13 @@ class _Run:
 
     def steps_from_here(self) -> Iterator[int]:
         """Do the remaining steps. After each, a checkpoint can be taken when it is yielded."""
-        with bar("training (pairs)", (self.length - self.step) * self.training.batch) as done:
-            self._redraws()
-            while self.step < self.length:
-                with prepared(self._prepared, self.workers) as upcoming:
-                    for step in upcoming:
-                        self._take(step)
-                        done(self.training.batch)
-                        yield self.step
-                        if self.step == self.length or self._redraws():
-                            break
+        pairs = (self.length - self.step) * self.training.batch
+        with bar("training (pairs)", pairs) as done, prepared(self._prepared, self.workers) as upcoming:
+            for step in upcoming:
+                self.objective.before_step(self.step, self.encode)
+                self._take(step)
+                done(self.training.batch)
+                yield self.step
 
     def checkpoint(self) -> State:
         """The current state: the progress, and what is learnt so far."""
@@ -205,15 +202,6 @@ class _Run:
         vectors[mine] = torch.from_numpy(encoder.encode(texts[mine], role="query"))
         found: Floats = self.accelerator.reduce(vectors.to(self.accelerator.device), "sum").cpu().numpy()
         return found
-
-    def _redraws(self) -> bool:
-        """Notify the objective of the next step; returns whether its pairs must be drawn again."""
-        if not self.objective.before_step(self.step, self.encode):
-            return False
-        epoch, batch = self.state
-        if batch:
-            self.state = epoch + 1, 0
-        return True
 
     def _prepared(self, worker: int, workers: int) -> Iterator[_Step]:
         """Every `workers`-th of the steps from here on; each worker draws all pairs, which takes the least time."""
