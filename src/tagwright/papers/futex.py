@@ -28,7 +28,6 @@ from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.papers.label_trees import WIDEST, Trees, fit_trees
 from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
-from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
@@ -38,7 +37,7 @@ from tagwright.training.encoder import VectorOptions, load, settle, train_encode
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
-RetrieverName: TypeAlias = Literal["exact_match", "bm25", "dense"]
+RetrieverName: TypeAlias = Literal["exact_match", "dense"]
 Network: TypeAlias = Literal["auto", "cross", "shared", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
@@ -85,11 +84,11 @@ class Config(FullTextOptions, VectorOptions):
     and abstract or everywhere; not in the paper. These three agree best with the keywords of authors, and adding the
     section tree costs agreement (page "Full papers")."""
     retrievers: Annotated[tuple[RetrieverName, ...], Distinct()] = ("exact_match",)
-    "What finds the candidates C(d): exact_match, bm25, or dense, the nearest labels to the full text."
+    "What finds the candidates C(d): exact_match, or dense, the nearest labels to the full text."
     text_field: TextField = "title_and_abstract"
-    "What exact_match and bm25 read: title and abstract, if there is an abstract, as in the paper, or everything."
+    "What exact_match reads: title and abstract, if there is an abstract, as in the paper, or everything."
     found: AtLeastOne = 100
-    "The most labels that bm25 and dense find for a document."
+    "The most labels that dense finds for a document."
     budget: AtLeastOne | None = None
     "The most candidates of a document that are ranked; None: all, as in the paper."
     self_training: bool = True
@@ -249,16 +248,12 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     def dense() -> Dense:
         return shared_dense(labels, bi, config.dense)
 
-    def full() -> FullText:
-        return FullText(dense(), config.full_text)
+    def full(options: FullTextOptions = config.full_text) -> FullText:
+        return FullText(dense(), options)
 
-    def abstract() -> Stage:
-        return (
-            CrossEncoderReranker(labels, cross) if cross else FullText(dense(), FullTextOptions(aggregate="abstract"))
-        )
-
+    by_abstract = FullTextOptions(aggregate="abstract")
     makers: dict[Ranking, Callable[[], Stage]] = {
-        "abstract": abstract,  # Eq. 8
+        "abstract": lambda: CrossEncoderReranker(labels, cross) if cross else full(by_abstract),  # Eq. 8
         "fulltext": full,  # Eq. 6, 7
         "mentions": lambda: _mentions(labels, config, "title_and_abstract"),
         "all_mentions": lambda: _mentions(labels, config, "text"),
@@ -275,13 +270,10 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
 
 def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]) -> dict[str, Retriever]:
     """The retrievers of the candidates C(d), by name. full: makes the one for "dense"."""
-    words = LexicalOptions(k=config.found, text_field=config.text_field, stem=config.language)
-    makers: dict[RetrieverName, Callable[[], Retriever]] = {
-        "exact_match": lambda: _mentions(labels, config, config.text_field),
-        "bm25": lambda: Lexical(labels, words),
-        "dense": full,
+    return {
+        name: _mentions(labels, config, config.text_field) if name == "exact_match" else full()
+        for name in config.retrievers
     }
-    return {name: makers[name]() for name in config.retrievers}
 
 
 def pseudo_labels(ensemble: Tagger, documents: Sequence[Document], config: Config, steps: Steps = Steps()) -> Run:

@@ -121,13 +121,8 @@ class GradientCache:
 
         vectors = parts[0].new_zeros(texts, parts[0].shape[1])
         vectors[sent(np.concatenate(chunks), vectors.device)] = torch.cat(parts)
-        return self._sum(vectors)
-
-    def _sum(self, values: torch.Tensor) -> torch.Tensor:
-        if self.accelerator.num_processes == 1:
-            return values
-        total: torch.Tensor = self.accelerator.reduce(values, "sum")
-        return total
+        whole: torch.Tensor = self.accelerator.reduce(vectors, "sum")  # itself in a single process
+        return whole
 
 
 def share_of(texts: int, accelerator: Accelerator) -> Longs:

@@ -285,10 +285,8 @@ class Dense(Retriever):
         precision. Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
         """
         manifest = read_manifest(folder, "dense")
-        options, packaged = (
-            read_options(folder, DenseOptions, manifest.get("options")),
-            manifest.get("packaged_encoder"),
-        )
+        options = read_options(folder, DenseOptions, manifest.get("options"))
+        packaged = manifest.get("packaged_encoder")
         if not isinstance(packaged, bool):
             raise ModelError(f"{folder}: the manifest names no encoder; save the model again")
         name = PACKAGED if packaged else str(folder / "encoder")
