@@ -94,7 +94,7 @@ class Graph:
         [[1, 2], [0, 2], [0, 1]]
         """
         path = parse(expression, self.fields)
-        return Neighbours(expression, self.documents, self._works, self._legs(path), self.joining)
+        return Neighbours(expression, self.documents, len(self.names[DOCUMENT]), self._legs(path), self.joining)
 
     def joining(self) -> list[str]:
         """Of the usual meta-paths over these fields, those that join at least two documents."""
@@ -142,10 +142,6 @@ class Graph:
         ids = self.names[DOCUMENT]
         for id_, row in zip(ids[: self.documents], self.follow(expression), strict=True):
             yield id_, [ids[other] for other in row.tolist()]
-
-    @property
-    def _works(self) -> int:
-        return len(self.names[DOCUMENT])
 
     def _legs(self, path: MetaPath) -> list[Relation | Bracket]:
         legs = list[Relation | Bracket]()

@@ -30,7 +30,7 @@ from tagwright.papers.descriptions import (
     side,
     tokenizer_of,
 )
-from tagwright.papers.label_objectives import DualEncoder, Heads, LabelSampler, hard_negatives, labelled_documents
+from tagwright.papers.label_objectives import DualEncoder, Heads, LabelSampler, labelled_documents
 from tagwright.stages.dense.index import Search, Vectors
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, train_linear
@@ -283,8 +283,8 @@ def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
     known = classifier.weights.vectors[np.arange(len(classifier.weights.labels))]
     vectors: Floats = np.repeat(known.mean(0, keepdims=True), len(classifier.labels), axis=0)
     vectors[classifier.weights.labels] = known
-    *_, pooler = classifier.documents.model.children()
-    return pooler.linear, vectors
+    model: Any = classifier.documents.model
+    return model[-1].linear, vectors
 
 
 def _stage_of(tagger: Tagger, name: str, kind: type[S]) -> S:
@@ -300,7 +300,7 @@ def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, co
         return gold.top(0)
     depth = count + int(np.diff(gold.indptr).max(initial=0))
     ranking = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
-    return hard_negatives(ranking, gold, count)
+    return ranking.keep(~ranking.held_by(gold)).top(count)
 
 
 def without_validation(gold: Run, share: float, seed: int) -> Run:

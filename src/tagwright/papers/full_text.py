@@ -149,19 +149,14 @@ class FullText(Retriever):
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
         texts = [leaf.text for own in leaves for leaf in own]
-        vectors = self._encode(texts)
+        encoder: Any = self.dense.encoder
+        if self.options.unit_paragraphs:
+            vectors: Floats = encoder.encode(texts, role="query", keep=keeps_documents())
+        else:
+            vectors = encoder.encode_raw(texts, role="query")
         if self.options.aggregate == "best":
             return vectors, indptr
         return _aggregated(vectors, np.concatenate(shares), indptr)
-
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        encoder: Any = self.dense.encoder
-        vectors: Floats = (
-            encoder.encode(texts, role="query", keep=keeps_documents())
-            if self.options.unit_paragraphs
-            else encoder.encode_raw(texts, role="query")
-        )
-        return vectors
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
         """Return the texts of a document to encode, and their shares in its vector."""

@@ -118,16 +118,10 @@ class Config(FullTextOptions, VectorOptions):
     "How to train on the network; unset values are those of `CROSS`, `TRANSFORMER` or `STATIC`."
 
     def __post_init__(self) -> None:
-        FullTextOptions.__post_init__(self)
-        VectorOptions.__post_init__(self)
+        super().__post_init__()  # of both
         check(self.language)
         if self.network in ("cross", "shared", "both") and "abstract" not in self.rankings:
             raise ConfigError(f'network is "{self.network}", which only the ranking "abstract" reads; add that ranking')
-
-    @property
-    def dense(self) -> DenseOptions:
-        """How labels are embedded and searched."""
-        return DenseOptions(k=self.found, label_text=self.label_text)
 
     @property
     def full_text(self) -> FullTextOptions:
@@ -246,7 +240,7 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
 
     @cache
     def dense() -> Dense:
-        return shared_dense(labels, bi, config.dense)
+        return shared_dense(labels, bi, DenseOptions(k=config.found, label_text=config.label_text))
 
     def full(options: FullTextOptions = config.full_text) -> FullText:
         return FullText(dense(), options)

@@ -59,10 +59,6 @@ class GradientCache:
             room -= size if keep else 0
             with torch.set_grad_enabled(keep), self._exchange(last == 0):
                 parts.append(self._embed(tokens, dropout, rows, step))
-        if processes == 1 and all(part.requires_grad for part in parts):
-            value = loss(self._gather(parts, chunks, len(tokens)))
-            torch.autograd.backward(value)
-            return value.detach()
         vectors = self._gather([part.detach() for part in parts], chunks, len(tokens)).requires_grad_()
         value = loss(vectors)
         torch.autograd.backward(value)

@@ -158,7 +158,8 @@ class Compounds:
 
     def __init__(self, words: Iterable[str], stem: Callable[[str], str]) -> None:
         counts, self._stems, tails = Counter(words), Counter[str](), defaultdict[str, set[str]](set)
-        self._stem, self._is_known, self.split = cache(stem), cache(self._has_known_stem), cache(self._split)
+        self._stem, self.split = cache(stem), cache(self._split)
+        self._is_known = cache(lambda word: self._stem(word) in self._stems)
         for word, count in counts.items():
             self._stems[self._stem(word)] += count
         for word in counts:
@@ -192,9 +193,6 @@ class Compounds:
         """Where the first part of a word may end: before a known one."""
         is_known = self._is_known
         return [end for end in range(LETTERS, len(word) - LETTERS + 1) if is_known(word[end:])]
-
-    def _has_known_stem(self, word: str) -> bool:
-        return self._stem(word) in self._stems
 
 
 def _translations(

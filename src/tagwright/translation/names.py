@@ -10,6 +10,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
@@ -62,11 +63,11 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
     """
     if len(labels) < LEAST:
         return labels
-    cache, key = user_cache(), _key(labels)
-    content = cache.get(CACHED, [key]).get(key)
+    kept, key = user_cache(), _key(labels)
+    content = kept.get(CACHED, [key]).get(key)
     if content is None:
         content = json.dumps(_translations(labels)).encode()
-        cache.put(CACHED, {key: content})
+        kept.put(CACHED, {key: content})
     translations: Mapping[str, list[str]] = json.loads(content)
     if not translations:
         return labels
@@ -131,15 +132,12 @@ def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
         if len(languages) < 2:
             return [[] for _ in labels]
         tagged = recognised(labels, languages)
-    known = dict[str, str]()
-    names_by_language = list[list[tuple[str, str]]]()
+    code_of_tag, names_by_language = cache(code_of), list[list[tuple[str, str]]]()
     for names in tagged:
         first = dict[str, str]()
         for tag, name in names:
-            if tag not in known:
-                known[tag] = code_of(tag)
-            if known[tag]:
-                first.setdefault(known[tag], name)
+            if code := code_of_tag(tag):
+                first.setdefault(code, name)
         names_by_language.append(list(first.items()))
     return names_by_language
 
