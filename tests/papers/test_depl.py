@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -227,10 +226,3 @@ def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str])
 def test_without_any_label_there_is_nothing_to_learn() -> None:
     with pytest.raises(ConfigError, match="none of 30 documents has a label of the vocabulary"):
         depl.fit(UNSEEN, LABELS, QUICK)
-
-
-def test_hard_negatives_are_the_first_mistakes_of_the_svm() -> None:
-    found = Run.from_rows([{3: 0.9, 1: 0.8, 2: 0.7, 0: 0.6}, {2: 0.5}])
-    svm: Any = SimpleNamespace(read=list, model=SimpleNamespace(scores=lambda _, depth: found.top(depth)))
-    gold = Run.from_rows([[3, 2], [2]])
-    assert depl._mistakes(svm, [Document("a"), Document("b")], gold, 2).labels.tolist() == [1, 0]

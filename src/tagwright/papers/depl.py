@@ -30,7 +30,7 @@ from tagwright.papers.descriptions import (
     side,
     tokenizer_of,
 )
-from tagwright.papers.label_objectives import DualEncoder, Heads, LabelSampler, labelled_documents
+from tagwright.papers.label_objectives import DualEncoder, Heads, LabelSampler, hard_negatives, labelled_documents
 from tagwright.stages.dense.index import Search, Vectors
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, train_linear
@@ -300,7 +300,7 @@ def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, co
         return gold.top(0)
     depth = count + int(np.diff(gold.indptr).max(initial=0))
     ranking = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
-    return ranking.keep(~ranking.held_by(gold)).top(count)
+    return hard_negatives(ranking, gold, count)
 
 
 def without_validation(gold: Run, share: float, seed: int) -> Run:

@@ -86,6 +86,15 @@ class LabelSampler:
         return table
 
 
+def hard_negatives(ranking: Run, gold: Run, count: int) -> Run:
+    """Return the first `count` labels of each document in a ranking that are not gold.
+
+    >>> hard_negatives(Run.from_rows([{4: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}]), Run.from_rows([[1]]), 2).labels.tolist()
+    [4, 2]
+    """
+    return ranking.keep(~ranking.held_by(gold)).top(count)
+
+
 @dataclass(eq=False)
 class Heads:
     """The layers on the shared encoder: linear poolers, and classifier weights of each label.
