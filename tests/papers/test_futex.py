@@ -101,7 +101,7 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
     assert loaded.tag(UNSEEN).labels.tolist() == tagger.tag(UNSEEN).labels.tolist()
 
 
-KINDS = {"bm25": "Lexical", "dense": "FullText", "fulltext": "FullText", "classifier": "Trees"}
+KINDS = {"dense": "FullText", "fulltext": "FullText", "classifier": "Trees"}
 "Of the stages that read no names, but for the abstract's."
 
 
@@ -117,8 +117,8 @@ KINDS = {"bm25": "Lexical", "dense": "FullText", "fulltext": "FullText", "classi
             "",
         ),
         (
-            {"network": "bi", "retrievers": ("exact_match", "bm25", "dense"), "self_training": False},
-            "exact_match bm25 dense abstract fulltext",
+            {"network": "bi", "retrievers": ("exact_match", "dense"), "self_training": False},
+            "exact_match dense abstract fulltext",
             "FullText",
         ),
     ],
