@@ -173,30 +173,31 @@ def _placed(text_at: Callable[[int], str], places: Ints, start: int, end: int) -
 
 
 class StoredNames:
-    """Folded names, for looking up the label that has one; the preferred name has precedence over the others.
+    """Folded names, for looking up the label that has one; the preferred name has precedence over the others."""
 
-    preferred: only preferred names lead to labels.
-    """
-
-    def __init__(self, labels: StoredLabels, fold: Fold, *, preferred: bool) -> None:
-        self._labels, self._fold, self._preferred = labels, fold, preferred
+    def __init__(self, labels: StoredLabels, fold: Fold) -> None:
+        self._labels, self._fold = labels, fold
 
     def labels_with(self, name: str) -> set[int]:
         """All labels with this folded name."""
-        labels = self._labels
-        places = labels.by_name.find(name, lambda place: self._fold(labels.names[place]))
-        return {labels.named(place) for place in places}
+        return {label for label, _ in self._found(name)}
 
     def get(self, name: str) -> int | None:
         """The label with this folded name, None where there is none or several are."""
-        labels, first, others = self._labels, set[int](), set[int]()
+        preferred, others = set[int](), set[int]()
+        for label, is_preferred in self._found(name):
+            (preferred if is_preferred else others).add(label)
+            if len(preferred) > 1:
+                return None
+        found = preferred or others
+        return found.pop() if len(found) == 1 else None
+
+    def _found(self, name: str) -> Iterator[tuple[int, bool]]:
+        """Each label with this folded name, and whether it is the preferred one."""
+        labels = self._labels
         for place in labels.by_name.find(name, lambda place: self._fold(labels.names[place])):
             label = labels.named(place)
-            (first if place == labels.first_name(label) else others).add(label)
-            if len(first) > 1:
-                return None
-        found = first or (set[int]() if self._preferred else others)
-        return found.pop() if len(found) == 1 else None
+            yield label, place == labels.first_name(label)
 
 
 def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:

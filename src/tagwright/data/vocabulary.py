@@ -540,7 +540,7 @@ class Vocabulary(Sequence[Label]):
         'Birds > Eggs'
         """
         name = self._labels[position].name
-        ambiguous = self._preferred.get(_folded(name)) is None
+        ambiguous = self._names.get(_folded(name)) is None
         return ARROW.join(self.path(position)) if whole or ambiguous else name
 
     def cycle(self) -> tuple[str, ...]:
@@ -555,15 +555,10 @@ class Vocabulary(Sequence[Label]):
     def _names(self) -> Mapping[str, int | None] | StoredNames:
         """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
         if isinstance(self._labels, StoredLabels):
-            return StoredNames(self._labels, _folded, preferred=False)
+            return StoredNames(self._labels, _folded)
         others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
-        return {**_unambiguous(others), **_unambiguous(self._preferred_names())}
-
-    @cached_property
-    def _preferred(self) -> Mapping[str, int | None] | StoredNames:
-        if isinstance(self._labels, StoredLabels):
-            return StoredNames(self._labels, _folded, preferred=True)
-        return _unambiguous(self._preferred_names())
+        preferred = ((_folded(label.name), position) for position, label in enumerate(self))
+        return {**_unambiguous(others), **_unambiguous(preferred)}
 
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
@@ -579,14 +574,10 @@ class Vocabulary(Sequence[Label]):
         return _unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
 
     @cached_property
-    def _notations(self) -> Mapping[str, int | None]:
-        """Notation -> position, None where several labels share it."""
-        return _unambiguous((text, position) for position, texts in self.texts("notation") for text in texts)
-
-    @cached_property
-    def _exact_matches(self) -> Mapping[str, int | None]:
-        """Id in another vocabulary -> position of the label that is the same concept, None where several are."""
-        return _unambiguous((text, position) for position, texts in self.texts("exact") for text in texts)
+    def _by_text(self) -> Mapping[str, Mapping[str, int | None]]:
+        """Notation, or id of the same concept in another vocabulary -> position, None where several labels have it."""
+        fields: tuple[Field, ...] = ("notation", "exact")
+        return {name: _unambiguous((text, at) for at, texts in self.texts(name) for text in texts) for name in fields}
 
     def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
         """The position of each label that has texts in this field, and the texts."""
@@ -600,15 +591,12 @@ class Vocabulary(Sequence[Label]):
         known: Iterator[int | None] = chain(
             (self.index.get(each) for each in ids),
             (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
-            (self._exact_matches.get(each) for each in ids),
-            (self._notations.get(each) for each in [name] if each),
+            (self._by_text["exact"].get(each) for each in ids),
+            (self._by_text["notation"].get(each) for each in [name] if each),
             (self._names.get(_folded(each)) for each in [name] if each),
             (self._names_by_language.get(_folded(each)) for each in [name] if each),
         )
         return next((position for position in known if position is not None), None)
-
-    def _preferred_names(self) -> Iterator[tuple[str, int]]:
-        return ((_folded(label.name), position) for position, label in enumerate(self))
 
     def _gold(
         self, document: Document, missing: Counter[str] | None, first: dict[str, str], others: Counter[str]

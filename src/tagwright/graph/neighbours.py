@@ -4,7 +4,7 @@ The relations along a meta-path are sparse matrices; neighbours are arrays of do
 in batches whose walks along the path fit into memory; nothing grows with the square of the corpus.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeAlias
@@ -92,7 +92,7 @@ class Bracket(NamedTuple):
     branches: Sequence[Branch]
 
     @classmethod
-    def of(cls, branches: Sequence[Branch]) -> Self:
+    def of(cls, branches: Iterable[Branch]) -> Self:
         """Sort the branches, so that those with hubs only check the results of the others."""
         return cls(sorted(branches, key=lambda branch: branch.walks))
 
@@ -139,6 +139,7 @@ class Bracket(NamedTuple):
         return able
 
 
+@dataclass(eq=False, repr=False)
 class Neighbours:
     """N_M(d) of every document d (MICoL Def. 2.4): the documents a meta-path joins it with, except d itself.
 
@@ -146,26 +147,20 @@ class Neighbours:
     nodes of a bracket; otherwise a longer path may visit a node again.
     """
 
-    def __init__(
-        self,
-        expression: str,
-        documents: int,
-        works: int,
-        legs: Sequence[Relation | Bracket],
-        alternatives: Callable[[], Sequence[str]] = tuple,
-    ) -> None:
-        self.expression = expression
-        self._alternatives = alternatives
-        self._documents = documents
-        self._works = works
-        self._legs = legs
+    expression: str
+    _documents: int
+    _works: int
+    _legs: Sequence[Relation | Bracket]
+    _alternatives: Callable[[], Sequence[str]]
+
+    def __post_init__(self) -> None:
         # A neighbour is drawn by its last step, from the nodes before that step. A bracket after other legs would have
         # to be checked against several documents: such neighbours are always listed.
-        last = legs[-1]
+        last = self._legs[-1]
         self._branches = last.branches if isinstance(last, Bracket) else ()
         self._last = last.branches[0].back if isinstance(last, Bracket) else last
-        self._listed_only = bool(self._branches) and len(legs) > 1
-        self._before = [self._branches[0].there] if self._branches else legs[:-1]
+        self._listed_only = bool(self._branches) and len(self._legs) > 1
+        self._before = [self._branches[0].there] if self._branches else self._legs[:-1]
 
     def __len__(self) -> int:
         return self._documents

@@ -51,6 +51,7 @@ class Coverage:
     hubs: tuple[Hub, ...]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """The heterogeneous information network of a corpus (MICoL Def. 2.1).
 
@@ -65,17 +66,10 @@ class Graph:
     (('author', 'reference'), [1], [2])
     """
 
-    def __init__(
-        self,
-        documents: int,
-        relations: Mapping[str, Relation],
-        names: Mapping[str, Sequence[str]],
-        fields: Sequence[str],
-    ) -> None:
-        self.documents = documents
-        self.fields = tuple(fields)
-        self._relations = relations
-        self._names = names
+    documents: int
+    fields: tuple[str, ...]
+    _relations: Mapping[str, Relation]
+    _names: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Graph:
@@ -159,17 +153,16 @@ class Graph:
         for place, link in enumerate(links):
             starts, types = nodes[place : place + 2]
             if len(types) > 1:
-                legs.append(self._bracket(link, types, links[place + 1]))
+                back = links[place + 1]
+                legs.append(
+                    Bracket.of(
+                        Branch(self._relation(DOCUMENT, link, type_), self._relation(type_, back, DOCUMENT), times)
+                        for type_, times in Counter(types).items()
+                    )
+                )
             elif len(starts) == 1:
                 legs.append(self._relation(starts[0], link, types[0]))
         return [*legs[:-1], legs[-1].into(self.documents)]
-
-    def _bracket(self, link: str, types: Sequence[str], link_back: str) -> Bracket:
-        branches = [
-            Branch(self._relation(DOCUMENT, link, type_), self._relation(type_, link_back, DOCUMENT), times)
-            for type_, times in Counter(types).items()
-        ]
-        return Bracket.of(branches)
 
     def _relation(self, start: str, link: str, end: str) -> Relation:
         if link == "-":
@@ -201,13 +194,17 @@ class _Builder:
     def add(self, document: Document) -> None:
         work = self.works.setdefault(document.id.strip(), len(self.works))
         for field in sorted(document.metadata.keys() - {DOCUMENT}):
-            names = _names(document.metadata[field])
-            if names:
-                self.fields.add(field)
+            if not (names := _names(document.metadata[field])):
+                continue
+            self.fields.add(field)
             if field in EDGE_FIELDS:
-                self._cite(work, field, names)
-            elif names:
-                self._join(len(self.corpus), field, names)
+                here, there = (self.citing, self.cited) if field == "reference" else (self.cited, self.citing)
+                own, nodes = work, self.works
+            else:
+                here, there = self.edges.setdefault(field, (array("q"), array("q")))
+                own, nodes = len(self.corpus), self.values.setdefault(field, {})
+            here.extend([own] * len(names))
+            there.extend([nodes.setdefault(name, len(nodes)) for name in names])
         self.corpus.append(work)
 
     def graph(self) -> Graph:
@@ -225,18 +222,7 @@ class _Builder:
             names[field] = list(values)
             documents, nodes = self.edges[field]
             relations[field] = Relation.of(np.array(documents), np.array(nodes), (len(works), len(values)))
-        return Graph(len(corpus), relations, names, sorted(self.fields))
-
-    def _cite(self, work: int, field: str, names: Sequence[str]) -> None:
-        here, there = (self.citing, self.cited) if field == "reference" else (self.cited, self.citing)
-        here.extend([work] * len(names))
-        there.extend([self.works.setdefault(name, len(self.works)) for name in names])
-
-    def _join(self, document: int, field: str, names: Sequence[str]) -> None:
-        values = self.values.setdefault(field, {})
-        documents, nodes = self.edges.setdefault(field, (array("q"), array("q")))
-        documents.extend([document] * len(names))
-        nodes.extend([values.setdefault(name, len(values)) for name in names])
+        return Graph(len(corpus), tuple(sorted(self.fields)), relations, names)
 
     def _check_ids(self, corpus: Longs) -> None:
         first = np.unique(corpus, return_index=True)[1]

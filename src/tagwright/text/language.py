@@ -277,16 +277,28 @@ def main_languages(shares: Mapping[str, float]) -> tuple[Language, ...]:
     return tuple(_known()[code] for code, share in shares.items() if share >= SHARE and code in _known())
 
 
-def stemmer(languages: Collection[Language]) -> Callable[[str], str]:
+@lru_cache
+def stemmer(languages: tuple[Language, ...]) -> Callable[[str], str]:
     """A stemmer of folded words: Snowball's stemmers of these languages, one after the other.
 
     Two words become one when either language's stemmer makes them one. A language without a stemmer changes nothing.
+    One for all stages that read these languages, so that a word is stemmed once for them.
 
     >>> cut = stemmer(parse_all("de+en"))
     >>> cut("networks") == cut("network"), cut("analysen") == cut("analyse")
     (True, True)
     """
-    return _stemmer(tuple(language.name for language in languages))
+    import Stemmer
+
+    available = set(Stemmer.algorithms())
+    stemmers = [Stemmer.Stemmer(each.name, 0).stemWord for each in languages if each.name in available]
+
+    def stem(word: str) -> str:
+        for stem_in in stemmers:
+            word = stem_in(word)
+        return word
+
+    return lru_cache(WORDS)(stem)
 
 
 @lru_cache
@@ -306,22 +318,6 @@ def folding(languages: str, analysis: Analysis) -> Callable[[str], str]:
         return fold(word, analysis)
 
     return folded if codes & DOTLESS and analysis > 2 else lambda word: fold(word, analysis)
-
-
-@lru_cache
-def _stemmer(names: Sequence[str]) -> Callable[[str], str]:
-    """One for all stages that read these languages, so that a word is stemmed once for them."""
-    import Stemmer
-
-    available = set(Stemmer.algorithms())
-    stemmers = [Stemmer.Stemmer(name, 0).stemWord for name in names if name in available]
-
-    def stem(word: str) -> str:
-        for stem_in in stemmers:
-            word = stem_in(word)
-        return word
-
-    return lru_cache(WORDS)(stem)
 
 
 def joins_words(languages: Iterable[Language]) -> bool:

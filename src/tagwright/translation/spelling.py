@@ -29,7 +29,8 @@ class Spelling:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        learned = list(islice(filter(None, (_learnable(source, target) for source, target in pairs)), MOST))
+        alike = ((source, pieces) for source, target in pairs if (pieces := aligned(source, target)) is not None)
+        learned = list(islice(alike, MOST))
         written = list(chain.from_iterable(pieces for _, pieces in learned))
         self._pieces = sorted(set(written))
         number = {piece: place for place, piece in enumerate(self._pieces)}
@@ -93,18 +94,14 @@ def _most_frequent(context: Longs, piece: Longs, least: int) -> tuple[Longs, Dou
     return cells[best] % pieces, np.where(total >= least, count[best] / (total + 0.5), 0)
 
 
-def _learnable(source: str, target: str) -> tuple[str, list[str]] | None:
-    """A word and what each of its letters is written as; None for words that are not spelled alike."""
-    pieces = aligned(source, target) if _may_be_alike(source, target) else None
-    return None if pieces is None else (source, pieces)
-
-
 def aligned(source: str, target: str) -> list[str] | None:
     """What each letter of `source` is written as in `target`, by the fewest edits; None where too many are needed.
 
     >>> aligned("musik", "music"), aligned("ion", "ioni"), aligned("haus", "tree")
     (['m', 'u', 's', 'i', 'c'], ['i', 'o', 'ni'], None)
     """
+    if not _may_be_alike(source, target):
+        return None
     pieces, i, j = [""] * len(source), len(source), len(target)
     while i and j and source[i - 1] == target[j - 1]:  # an equal end is part of the fewest edits
         i, j = i - 1, j - 1
