@@ -405,8 +405,22 @@ class Vocabulary(Sequence[Label]):
         if others and unknown != "ignore":
             self._say_others(others, len(run.labels), missing.total())
         if missing and unknown == "warn":
-            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing), first)
+            self._say_left_out(missing, missing.total() + len(run.labels), first)
         return run
+
+    def _say_left_out(self, missing: Counter[str], of: int, first: Mapping[str, str]) -> None:
+        """Warn in a line of labels that are left out, and in another of those of which several share the name.
+
+        first: label -> the document in which it is met first.
+        """
+        ambiguous = self.ambiguous(missing)
+        unknown = [label for label in missing if label not in ambiguous]
+        shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
+        kinds = ("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])
+        for problem, names, labels in kinds:
+            if count := sum(missing[label] for label in labels):
+                left_out = f"{problem} and are left out: {few(names)} (first: document {shown(first[labels[0]])})"
+                _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
     def _say_others(self, others: Counter[str], found: int, unknown: int) -> None:
         """Log how many subjects are of other vocabularies."""
@@ -651,22 +665,6 @@ def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     return next(twice, (0, 0))
 
 
-def say_left_out(
-    missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}, first: Mapping[str, str] = {}
-) -> None:
-    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name.
-
-    first: label -> the document in which it is met first.
-    """
-    unknown = [label for label in missing if label not in ambiguous]
-    shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
-    for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
-        if count := sum(missing[label] for label in labels):
-            place = f" (first: document {shown(first[labels[0]])})" if labels[0] in first else ""
-            left_out = f"{problem} and are left out: {few(names)}{place}"
-            _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
-
-
 def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
     positions: dict[str, int | None] = {}
     for name, position in names:
@@ -792,16 +790,13 @@ def to_vocabulary(
     def guess() -> str:
         return "" if is_named else likely(documents)
 
-    def of_rows(records: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
-        listed = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
-        return Vocabulary(label_without_tags(label) for _, label in listed)
-
     listed: Iterable[Any] = ()
     if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):
         expected = "names, Labels, a Vocabulary or the name of a file"
         records, listed = in_memory.records_in(labels, "labels", "labels are", expected)
         if records is not None:
-            return of_rows(records)
+            rows = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
+            return Vocabulary(label_without_tags(label) for _, label in rows)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):

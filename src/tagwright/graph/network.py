@@ -24,7 +24,7 @@ from tagwright.core.progress import bar
 from tagwright.errors import InputError
 from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible
 from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
-from tagwright.types import Document, Longs
+from tagwright.types import Document
 
 MEASURED_WALKS = 1e8
 "Walks that `coverage` follows: a few seconds of work."
@@ -74,10 +74,39 @@ class Graph:
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Graph:
         """Build the network in one pass. Raises InputError when two documents have the same id."""
-        builder = _Builder()
-        for document in documents:
-            builder.add(document)
-        return builder.graph()
+        works, corpus, citing, cited = dict[str, int](), array("q"), array("q"), array("q")
+        fields = set[str]()
+        edges: dict[str, tuple[dict[str, int], array[int], array[int]]] = {}
+        for document in documents:  # nodes are numbered in the order of their first occurrence
+            work = works.setdefault(document.id.strip(), len(works))
+            for field in sorted(document.metadata.keys() - {DOCUMENT}):
+                if not (values := _values(document.metadata[field])):
+                    continue
+                fields.add(field)
+                if field in EDGE_FIELDS:
+                    own, nodes = work, works
+                    here, there = (citing, cited) if field == "reference" else (cited, citing)
+                else:
+                    own, (nodes, here, there) = len(corpus), edges.setdefault(field, ({}, array("q"), array("q")))
+                here.extend([own] * len(values))
+                there.extend([nodes.setdefault(value, len(nodes)) for value in values])
+            corpus.append(work)
+        known, own_works = list(works), np.array(corpus, np.int64)
+        first = np.unique(own_works, return_index=True)[1]
+        if len(again := np.setdiff1d(np.arange(len(own_works)), first)):
+            name = known[own_works[again[0]]]
+            raise InputError(f'two documents have the id "{name}", so references to it are unclear; make ids unique')
+        numbers = np.full(len(known), -1)  # in the end, the corpus comes first among the works
+        numbers[own_works] = np.arange(len(own_works))
+        numbers[numbers < 0] = np.arange(len(own_works), len(known))
+        ends, starts = numbers[np.array(cited, np.int64)], numbers[np.array(citing, np.int64)]
+        others = starts != ends
+        names: dict[str, list[str]] = {DOCUMENT: [known[code] for code in np.argsort(numbers).tolist()]}
+        relations = {DOCUMENT: Relation.of(starts[others], ends[others], (len(known), len(known)))}
+        for field, (nodes, here, there) in edges.items():
+            names[field] = list(nodes)
+            relations[field] = Relation.of(np.array(here), np.array(there), (len(known), len(nodes)))
+        return Graph(len(corpus), tuple(sorted(fields)), relations, names)
 
     def follow(self, expression: str) -> Neighbours:
         """The neighbours over a meta-path such as "P->P<-P" or "P-(A,A)-P"; see `tagwright.graph.meta_path`.
@@ -180,59 +209,7 @@ class Graph:
         return tuple(hubs)
 
 
-class _Builder:
-    """Numbers the nodes in the order of their first occurrence; in the end, the corpus comes first among the works."""
-
-    def __init__(self) -> None:
-        self.works: dict[str, int] = {}
-        self.corpus = array("q")
-        self.citing, self.cited = array("q"), array("q")
-        self.values: dict[str, dict[str, int]] = {}
-        self.edges: dict[str, tuple[array[int], array[int]]] = {}
-        self.fields: set[str] = set()
-
-    def add(self, document: Document) -> None:
-        work = self.works.setdefault(document.id.strip(), len(self.works))
-        for field in sorted(document.metadata.keys() - {DOCUMENT}):
-            if not (names := _names(document.metadata[field])):
-                continue
-            self.fields.add(field)
-            if field in EDGE_FIELDS:
-                here, there = (self.citing, self.cited) if field == "reference" else (self.cited, self.citing)
-                own, nodes = work, self.works
-            else:
-                here, there = self.edges.setdefault(field, (array("q"), array("q")))
-                own, nodes = len(self.corpus), self.values.setdefault(field, {})
-            here.extend([own] * len(names))
-            there.extend([nodes.setdefault(name, len(nodes)) for name in names])
-        self.corpus.append(work)
-
-    def graph(self) -> Graph:
-        corpus = np.array(self.corpus, np.int64)
-        self._check_ids(corpus)
-        numbers = np.full(len(self.works), -1)
-        numbers[corpus] = np.arange(len(corpus))
-        numbers[numbers < 0] = np.arange(len(corpus), len(self.works))
-        citing, cited = numbers[np.array(self.citing, np.int64)], numbers[np.array(self.cited, np.int64)]
-        others = citing != cited
-        works = list(self.works)
-        names: dict[str, list[str]] = {DOCUMENT: [works[code] for code in np.argsort(numbers).tolist()]}
-        relations = {DOCUMENT: Relation.of(citing[others], cited[others], (len(works), len(works)))}
-        for field, values in self.values.items():
-            names[field] = list(values)
-            documents, nodes = self.edges[field]
-            relations[field] = Relation.of(np.array(documents), np.array(nodes), (len(works), len(values)))
-        return Graph(len(corpus), tuple(sorted(self.fields)), relations, names)
-
-    def _check_ids(self, corpus: Longs) -> None:
-        first = np.unique(corpus, return_index=True)[1]
-        if len(first) < len(corpus):
-            again = np.setdiff1d(np.arange(len(corpus)), first)[0]
-            name = list(self.works)[corpus[again]]
-            raise InputError(f'two documents have the id "{name}", so references to it are unclear; make ids unique')
-
-
-def _names(values: str | Iterable[str] | None) -> list[str]:
+def _values(values: str | Iterable[str] | None) -> list[str]:
     """The values of a field, which may be one string, without blanks and repetitions, sorted."""
     several = [values] if isinstance(values, str) else values or ()
     return sorted({value.strip() for value in several} - {""})

@@ -263,7 +263,11 @@ def recognise(texts: Sequence[str]) -> Mapping[str, float]:
     codes, likelihoods = _likelihoods(texts)
     if not codes:
         return {}
-    shares = _priors(likelihoods)
+    shares = np.full(len(codes), 1 / len(codes))
+    for _ in range(20):
+        posterior = likelihoods * shares
+        shares = np.mean(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300), axis=0)
+    shares /= shares.sum()
     order = np.argsort(-shares, kind="stable")  # codes are sorted, so ties are always broken the same way
     return {codes[i]: float(shares[i]) for i in order.tolist() if shares[i] >= 0.001}
 
@@ -398,18 +402,6 @@ def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
     for row, likelihood in zip(rows, likelihoods, strict=True):
         likelihood[[place[code] for code in row]] = list(row.values())
     return codes, likelihoods
-
-
-def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.float64]:
-    """(languages,) the shares of the languages under which the posteriors of the texts have these shares on average."""
-    import numpy as np
-
-    shares: NDArray[np.float64] = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
-    for _ in range(rounds):
-        posterior = likelihoods * shares
-        shares = np.mean(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300), axis=0)
-    shares /= shares.sum()
-    return shares
 
 
 def detect(text: str) -> Mapping[str, float]:

@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from typing import Self
@@ -79,10 +79,8 @@ class Dictionary:
     target: Tongue
     translations: Mapping[str, Sequence[tuple[str, float]]]
     spelling: Spelling
-
-    def __post_init__(self) -> None:
-        # what each word may be in the other language, and how probably; itself with 0 where that is not known
-        self._known = dict[str, tuple[tuple[str, ...], float]]()
+    _known: dict[str, tuple[tuple[str, ...], float]] = field(init=False, default_factory=dict)
+    "What each word may be in the other language, and how probably; itself with 0 where that is not known."
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]], source: Tongue, target: Tongue) -> Self:
