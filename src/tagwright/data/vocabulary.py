@@ -405,8 +405,22 @@ class Vocabulary(Sequence[Label]):
         if others and unknown != "ignore":
             self._say_others(others, len(run.labels), missing.total())
         if missing and unknown == "warn":
-            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing), first)
+            self._say_left_out(missing, missing.total() + len(run.labels), first)
         return run
+
+    def _say_left_out(self, missing: Counter[str], of: int, first: Mapping[str, str]) -> None:
+        """Warn in a line of labels that are left out, and in another of those of which several share the name.
+
+        first: label -> the document in which it is met first.
+        """
+        ambiguous = self.ambiguous(missing)
+        unknown = [label for label in missing if label not in ambiguous]
+        shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
+        kinds = ("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])
+        for problem, names, labels in kinds:
+            if count := sum(missing[label] for label in labels):
+                left_out = f"{problem} and are left out: {few(names)} (first: document {shown(first[labels[0]])})"
+                _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
     def _say_others(self, others: Counter[str], found: int, unknown: int) -> None:
         """Log how many subjects are of other vocabularies."""
@@ -540,7 +554,7 @@ class Vocabulary(Sequence[Label]):
         'Birds > Eggs'
         """
         name = self._labels[position].name
-        ambiguous = self._preferred.get(_folded(name)) is None
+        ambiguous = self._names.get(_folded(name)) is None
         return ARROW.join(self.path(position)) if whole or ambiguous else name
 
     def cycle(self) -> tuple[str, ...]:
@@ -555,15 +569,10 @@ class Vocabulary(Sequence[Label]):
     def _names(self) -> Mapping[str, int | None] | StoredNames:
         """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
         if isinstance(self._labels, StoredLabels):
-            return StoredNames(self._labels, _folded, preferred=False)
+            return StoredNames(self._labels, _folded)
         others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
-        return {**_unambiguous(others), **_unambiguous(self._preferred_names())}
-
-    @cached_property
-    def _preferred(self) -> Mapping[str, int | None] | StoredNames:
-        if isinstance(self._labels, StoredLabels):
-            return StoredNames(self._labels, _folded, preferred=True)
-        return _unambiguous(self._preferred_names())
+        preferred = ((_folded(label.name), position) for position, label in enumerate(self))
+        return {**_unambiguous(others), **_unambiguous(preferred)}
 
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
@@ -579,14 +588,10 @@ class Vocabulary(Sequence[Label]):
         return _unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
 
     @cached_property
-    def _notations(self) -> Mapping[str, int | None]:
-        """Notation -> position, None where several labels share it."""
-        return _unambiguous((text, position) for position, texts in self.texts("notation") for text in texts)
-
-    @cached_property
-    def _exact_matches(self) -> Mapping[str, int | None]:
-        """Id in another vocabulary -> position of the label that is the same concept, None where several are."""
-        return _unambiguous((text, position) for position, texts in self.texts("exact") for text in texts)
+    def _by_text(self) -> Mapping[str, Mapping[str, int | None]]:
+        """Notation, or id of the same concept in another vocabulary -> position, None where several labels have it."""
+        fields: tuple[Field, ...] = ("notation", "exact")
+        return {name: _unambiguous((text, at) for at, texts in self.texts(name) for text in texts) for name in fields}
 
     def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
         """The position of each label that has texts in this field, and the texts."""
@@ -600,15 +605,12 @@ class Vocabulary(Sequence[Label]):
         known: Iterator[int | None] = chain(
             (self.index.get(each) for each in ids),
             (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
-            (self._exact_matches.get(each) for each in ids),
-            (self._notations.get(each) for each in [name] if each),
+            (self._by_text["exact"].get(each) for each in ids),
+            (self._by_text["notation"].get(each) for each in [name] if each),
             (self._names.get(_folded(each)) for each in [name] if each),
             (self._names_by_language.get(_folded(each)) for each in [name] if each),
         )
         return next((position for position in known if position is not None), None)
-
-    def _preferred_names(self) -> Iterator[tuple[str, int]]:
-        return ((_folded(label.name), position) for position, label in enumerate(self))
 
     def _gold(
         self, document: Document, missing: Counter[str] | None, first: dict[str, str], others: Counter[str]
@@ -661,22 +663,6 @@ def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     first = dict[str, int]()
     twice = ((first[label.id], i) for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
     return next(twice, (0, 0))
-
-
-def say_left_out(
-    missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}, first: Mapping[str, str] = {}
-) -> None:
-    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name.
-
-    first: label -> the document in which it is met first.
-    """
-    unknown = [label for label in missing if label not in ambiguous]
-    shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
-    for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
-        if count := sum(missing[label] for label in labels):
-            place = f" (first: document {shown(first[labels[0]])})" if labels[0] in first else ""
-            left_out = f"{problem} and are left out: {few(names)}{place}"
-            _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
 
 def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
@@ -804,16 +790,13 @@ def to_vocabulary(
     def guess() -> str:
         return "" if is_named else likely(documents)
 
-    def of_rows(records: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
-        listed = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
-        return Vocabulary(label_without_tags(label) for _, label in listed)
-
     listed: Iterable[Any] = ()
     if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):
         expected = "names, Labels, a Vocabulary or the name of a file"
         records, listed = in_memory.records_in(labels, "labels", "labels are", expected)
         if records is not None:
-            return of_rows(records)
+            rows = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
+            return Vocabulary(label_without_tags(label) for _, label in rows)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):
