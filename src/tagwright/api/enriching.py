@@ -10,19 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tagwright.catalogues.copies import check, read_records, write_bytes, write_copy
+from tagwright.catalogues.copies import check, read_records, write_copy
 from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, suggested_by
-from tagwright.catalogues.tables import FORMATS, enriched_table
+from tagwright.catalogues.tables import FORMATS, write_table
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, TagwrightError, on_command_line, option
 from tagwright.readers.documents.catalogue import read_reference
-from tagwright.readers.limits import skip, within_limits
+from tagwright.readers.limits import within_limits
 from tagwright.readers.sources import recognised
 from tagwright.review.applied import LeftOut, Outcome, outcomes
-
-_log = logging.getLogger(__name__)
 
 Records = tuple[Corpus, Sequence[int]]
 "The documents of a file of records, and the place of each; see `read_records`."
@@ -46,7 +44,7 @@ def enrich(
 ) -> tuple[int, int, int]:
     """Copy records with their subjects: MARC (650) with where these come from (883), or a table with its other columns.
 
-    See `write_copy` and `enriched_table`. Returns the numbers of records with new subjects, of these subjects, and of
+    See `write_copy` and `write_table`. Returns the numbers of records with new subjects, of these subjects, and of
     those of an earlier copy that were taken out. names: the vocabulary. source, agency: MARC's codes of the vocabulary
     and the library; without a source the ids tell it. names_in: the code of the language of the names, if one was asked
     for. reviews: a review file, whose accepted labels are written. suggestions: those to write of a row; beside
@@ -65,7 +63,7 @@ def enrich(
     of_row = suggestions
     if reviews:
         decided, left_out = outcomes(corpus, reviews, names, replace_gone=replace_gone, changed_texts=changed_texts)
-        (account or partial(_say, names))(left_out)
+        (account or partial(LeftOut.log, vocabulary=names))(left_out)
         of_row = partial(_reviewed, corpus, decided, names, suggestions, names_in or names.language_of_names)
     if provenance is None:
         rows = {place: row for row, place in enumerate(places)}
@@ -78,9 +76,7 @@ def enrich(
 
         with within_limits(encoding=reading.get("encoding") or ""):
             columns = reading.get("columns") or {}
-            content, enriched, added = enriched_table(records, file_format, new, names, source, columns)
-        write_bytes(content, output)
-        return enriched, added, 0
+            return *write_table(records, output, file_format, new, names, source, columns), 0
     suggested = suggested_by(of_row, corpus.ids, places)
     return write_copy(records, output, suggested, provenance, frozenset(places), file_format)
 
@@ -104,14 +100,6 @@ def _reviewed(
     return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
 
 
-def _say(names: Vocabulary, left_out: LeftOut) -> None:
-    """Log what cannot be written, a line for each record; the command ends with the exit code 3 then."""
-    lines = left_out.lines(names)
-    for line in lines:
-        _log.warning("%s", line)
-    skip(InputError(line) for line in lines)
-
-
 PROGRAM = "from tagwright.api.enriching import main; main()"
 "What a process runs that enriches the records of others."
 
@@ -119,20 +107,15 @@ PROGRAM = "from tagwright.api.enriching import main; main()"
 def main() -> None:
     """Enrich as the JSON on the command line says; print what is left out, or what the problem is, as JSON."""
     logging.basicConfig(format="%(message)s")
-    given, left_out = json.loads(sys.argv[1]), LeftOut({}, {})
-
-    def note_left_out(found: LeftOut) -> None:
-        nonlocal left_out
-        left_out = found
-
+    given, left_out = json.loads(sys.argv[1]), [LeftOut({}, {})]
     paths = {name: Path(given.pop(name)) for name in ("records", "output", "names", "reviews")}
     records, output, names = paths["records"], paths["output"], Vocabulary.load(paths["names"])
     answer: dict[str, object] = {"problem": "", "line": None, "of_file": False}
     with on_command_line() if given.pop("is_command") else nullcontext():
         try:
-            enrich(records, output, names, reviews=paths["reviews"], account=note_left_out, **given)
+            enrich(records, output, names, reviews=paths["reviews"], account=left_out.append, **given)
         except InputError as error:
             answer |= {"problem": error.problem, "line": error.line, "of_file": True}
         except TagwrightError as error:
             answer["problem"] = str(error)
-    print(json.dumps({**answer, "left_out": left_out._asdict()}))  # noqa: T201
+    print(json.dumps({**answer, "left_out": left_out[-1]._asdict()}))  # noqa: T201

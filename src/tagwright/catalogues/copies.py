@@ -125,12 +125,6 @@ def write_copy(
     return sum(map(bool, added)), sum(added), sum(replaced)
 
 
-def write_bytes(content: bytes, output: Path) -> None:
-    """Write the content of a copy in one step, gzip as the name says. Raises TagwrightError."""
-    with replace_bytes(output) as target:
-        target.write(content)
-
-
 def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes | None:
     """A record of ISO 2709, and the bytes before it, with other fields; None if it cannot be changed."""
     if len(chunk) > largest_document():

@@ -17,7 +17,7 @@ from tagwright.readers.documents.columns import SAMPLE, Columns, listed, split_l
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tables import column_names, header_of, table_rows
 from tagwright.readers.limits import PICTURES, read_whole
-from tagwright.readers.lines import Place, longer_cell, open_bytes, unescape_formula
+from tagwright.readers.lines import Place, longer_cell, open_bytes, replace_bytes, unescape_formula
 from tagwright.readers.sources import SOURCES, main_code
 from tagwright.readers.workbooks import sheet_part
 
@@ -55,14 +55,14 @@ class _Style(NamedTuple):
         return ""
 
 
-def enriched_table(
-    path: Path, file_format: str, new: New, names: Vocabulary, source: str, columns: Columns
-) -> tuple[bytes, int, int]:
-    """Return the content of a table with the subjects; where nothing is added, it is that of the file itself.
+def write_table(
+    path: Path, output: Path, file_format: str, new: New, names: Vocabulary, source: str, columns: Columns
+) -> tuple[int, int]:
+    """Copy a table with the subjects in one step, gzip as the name says; byte for byte where nothing is added.
 
     They come behind those of the column of subjects, with its separator. That is the one that the user names, that of
-    the source (`dc.subject.yso`), or the usual one; without any, a last column is added. Returns also the numbers
-    of rows with new subjects, and of these subjects. Raises InputError for a table without a header, and for one that
+    the source (`dc.subject.yso`), or the usual one; without any, a last column is added. Returns the numbers of
+    rows with new subjects, and of these subjects. Raises InputError for a table without a header, and for one that
     cannot be copied exactly.
     """
     rows = list(table_rows(path, file_format, columns))
@@ -89,7 +89,9 @@ def enriched_table(
         content = change_workbook(content, sheet_part(path, header_of(columns)), style.place, changes, path)
     elif changes:
         content = change_text(content, rows, style.place, changes, path, quotes=file_format == "csv")
-    return content, enriched, added
+    with replace_bytes(output) as target:
+        target.write(content)
+    return enriched, added
 
 
 def _style(rows: _Rows, names: Vocabulary, source: str, columns: Columns, place: Place) -> _Style:

@@ -19,6 +19,7 @@ from tagwright.core.progress import note
 from tagwright.data.corpus import ids_of, taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, option
+from tagwright.readers.limits import skip
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Decision
@@ -39,16 +40,13 @@ def gone_labels(decisions: Decisions, vocabulary: Vocabulary, of: Sequence[str] 
     found = dict[str, Mapping[str, Sequence[str]]]()
     states = decisions.states()
     for document, state in states.items() if of is None else ((id_, states[id_]) for id_ in of if id_ in states):
-        if lacking := _lacking(state.labels, vocabulary):
+        lacking = [label for label in state.labels if label not in vocabulary.index]
+        if lacking:
             decided = {event.label for event in decisions.current(document)}
             gone = {label: vocabulary.replacements.get(label, ()) for label in lacking}
             if left := {label: new for label, new in gone.items() if decided.isdisjoint(new)}:
                 found[document] = left
     return found
-
-
-def _lacking(labels: Iterable[str], vocabulary: Vocabulary) -> list[str]:
-    return [label for label in labels if label not in vocabulary.index]
 
 
 def without_replaced(gone: Gone) -> Gone:
@@ -89,8 +87,8 @@ class LeftOut(NamedTuple):
     gone: Gone
     changed: Mapping[str, int]
 
-    def lines(self, vocabulary: Vocabulary) -> list[str]:
-        """Say it in a line for each document, below one that counts; none where nothing is left out."""
+    def log(self, vocabulary: Vocabulary) -> None:
+        """Say it in a line for each document, below one that counts; the command ends with the exit code 3 then."""
         said = list[str]()
         if self.gone:
             count = many(sum(map(len, self.gone.values())), "accepted label")
@@ -108,7 +106,9 @@ class LeftOut(NamedTuple):
                 f"if the decisions hold, say so by {remedy}"
             )
             said += [f"{document}: {many(number, 'label')}" for document, number in self.changed.items()]
-        return said
+        for line in said:
+            _log.warning("%s", line)
+        skip(InputError(line) for line in said)
 
 
 def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> tuple[Run, Run]:
@@ -148,7 +148,7 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
         else:
             right[row].discard(position)
     decided_here = [label for document, label in verdicts if document in rows]
-    if lacking := _lacking(decided_here, labels):
+    if lacking := [label for label in decided_here if label not in labels.index]:
         _log.warning(
             "%d of %d decisions are left out: the vocabulary lacks the labels (first: %s); `tagwright reviews` lists "
             "accepted ones with this vocabulary, and what replaces them", len(lacking), len(decided_here),

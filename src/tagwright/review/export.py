@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -59,30 +59,24 @@ DOWNLOADS: Mapping[str, Download] = {
 "The formats of the page's exports, in its order."
 
 
-def labelled_documents(file: ReviewFile, vocabulary: Vocabulary | None = None) -> Iterator[Document]:
+def labelled_documents(
+    file: ReviewFile, vocabulary: Vocabulary | None = None, labels: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[Document]:
     """Yield the reviewed documents in order, with their labels; the metadata of those reviewed blind says so.
 
-    What a document came with besides is its metadata "subject". vocabulary: tells what is one of its labels. Left out
-    are unfinished documents without labels, and decisions on documents whose texts the file does not hold.
+    What a document came with besides is its metadata "subject". vocabulary: tells what is one of its labels. labels:
+    id -> others than those that were decided on, of these documents alone. Left out are unfinished documents without
+    labels, and decisions on documents whose texts the file does not hold.
     """
-    decisions = Decisions(file)
-    return _with_labels(file, decisions.labels(), decisions.blind(), vocabulary)
-
-
-def _with_labels(
-    file: ReviewFile,
-    labels: Mapping[str, Sequence[str]],
-    blind: Collection[str],
-    vocabulary: Vocabulary | None = None,
-) -> Iterator[Document]:
     documents, decisions = ReviewedDocuments(file), Decisions(file)
+    wanted, blind = decisions.labels() if labels is None else labels, decisions.blind()
     for entry in documents.entries():
-        if entry.id in labels:
+        if entry.id in wanted:
             document = documents[entry.number]
             kept = {event.note for event in decisions.current(entry.id) if event.label is not None}
-            others = _of_others(document, {*labels[entry.id], *kept}, vocabulary)
+            others = _of_others(document, {*wanted[entry.id], *kept}, vocabulary)
             subjects = tuple(dict.fromkeys((*document.metadata.get("subject", ()), *others)))
-            document = relabelled(document, labels[entry.id])
+            document = relabelled(document, wanted[entry.id])
             marked = {**document.metadata, **({"subject": subjects} if subjects else {})}
             yield replace(document, metadata={**marked, **(REVIEWED_BLIND if entry.id in blind else {})})
 
@@ -107,12 +101,6 @@ def _to_train_on(file: ReviewFile, vocabulary: Vocabulary | None = None) -> Iter
     if left_out:
         kept = option("format", "blind")
         note(f"left out: {many(left_out, 'document')} reviewed blind, to measure on; {kept} has them")
-
-
-def _to_measure_on(file: ReviewFile, vocabulary: Vocabulary | None = None) -> Iterator[Document]:
-    """The documents that were reviewed blind, with the labels that were given without seeing suggestions."""
-    given = {id_: labels for id_, labels in Decisions(file).blind().items() if labels}
-    return _with_labels(file, given, given, vocabulary)
 
 
 def export_lines(
@@ -146,7 +134,8 @@ def export_lines(
     if output in ("label_studio", "argilla"):
         return tool_lines(output, _shown(file, labels, replace_gone=replace_gone))
     if output in ("jsonl", "blind"):
-        documents = _to_measure_on(file, labels) if output == "blind" else _to_train_on(file, labels)
+        given = {id_: named for id_, named in Decisions(file).blind().items() if named}
+        documents = _to_train_on(file, labels) if output == "jsonl" else labelled_documents(file, labels, given)
         return (_json(to_record(document)) for document in documents)
     return {"verdicts": _verdicts, "decisions": _decisions, "tsv": _tsv, "uris": _uris}[output](file)
 

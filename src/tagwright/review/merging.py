@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from tagwright.core.checked import shown
 from tagwright.core.display import many
@@ -29,12 +29,8 @@ _EXPORTED = (*get_args(Verdict), "note", "done", "skip", "blind", "shown")
 "The actions that an export of decisions has."
 
 
-class Source(NamedTuple):
-    """What is read to be added: documents, decisions that hold, and which candidates were shown."""
-
-    documents: list[Document]
-    decisions: list[Decision]
-    shown: list[Decision]
+_Source: TypeAlias = tuple[list[Document], list[Decision]]
+"What is read to be added: documents, and decisions that hold, also which candidates were shown."
 
 
 @dataclass
@@ -71,24 +67,20 @@ def merge(file: ReviewFile, path: Path, reviewer: str = "") -> Merged:
     reviewer: who decided on the labels of an export of documents, which does not say it. Raises InputError for a file
     of another kind, ConfigError without a reviewer where one is needed, StorageError.
     """
-    source, merged = _read(path, reviewer), Merged()
+    (others, events), merged = _read(path, reviewer), Merged()
     documents, decisions = ReviewedDocuments(file), Decisions(file)
-    own = [replace(each, id=documents.first_id(each)) for each in source.documents]
-    added = documents.add(own)
+    added = documents.add([replace(each, id=documents.first_id(each)) for each in others])
     merged.documents = added.new
-    ids = dict(zip((each.id for each in source.documents), added.ids, strict=True))
-
-    def here(events: Iterable[Decision]) -> list[Decision]:
-        return [
-            replace(each, document=ids.get(each.document, each.document), reviewer=decisions.name_of(each.reviewer))
-            for each in events
-        ]
-
-    wanted = here(source.decisions)
+    ids = dict(zip((each.id for each in others), added.ids, strict=True))
+    here = [
+        replace(each, document=ids.get(each.document, each.document), reviewer=decisions.name_of(each.reviewer))
+        for each in events
+    ]
+    wanted = [each for each in here if each.action != "shown"]
     new = _new(wanted, decisions, merged)
     merged.decisions = len(new)
     seen = {_key(each) for each in decisions.events_shown()}
-    decisions.add_all([*new, *(each for each in here(source.shown) if _key(each) not in seen)])
+    decisions.add_all([*new, *(each for each in here if each.action == "shown" and _key(each) not in seen)])
     touched = {(each.document, each.label) for each in wanted if each.label}
     every = decisions.verdicts()
     merged.differing = {key: every[key] for key in every if key in touched and len({*every[key].values()}) > 1}
@@ -128,47 +120,37 @@ def _key(event: Decision) -> _Key:
     return event.document, event.reviewer, event.label, "" if event.label is not None else event.action
 
 
-def _read(path: Path, reviewer: str) -> Source:
+def _read(path: Path, reviewer: str) -> _Source:
     with open_bytes(path) as file:
         start = file.read(16)
     if start == b"SQLite format 3\0":
-        return _of_review(path)
+        with closing(ReviewFile.open_existing(path)) as review:
+            stored, log = ReviewedDocuments(review), Decisions(review)
+            return [stored[entry.number] for entry in stored.entries()], [*log.current(), *log.events_shown()]
     first = next((record for _, record in json_lines(path)), {}) if start.lstrip()[:1] == b"{" else {}
     if "reviewer" in first and "document" in first:
-        return _of_verdicts(path)
+        return [], _of_verdicts(path)
     documents = [document for _, each in open_sources(path) for _, document in each]
     if not reviewer:
         raise ConfigError(
             f"{path}: who decided on these labels? give {option('reviewer', 'NAME')}, or an export of "
             f"{option('format', 'decisions')}, which says it"
         )
-    return Source(documents, [event for each in documents for event in _decided(each, reviewer)], [])
+    return documents, [event for each in documents for event in _decided(each, reviewer)]
 
 
-def _of_review(path: Path) -> Source:
-    with closing(ReviewFile.open_existing(path)) as file:
-        documents, decisions = ReviewedDocuments(file), Decisions(file)
-        return Source(
-            [documents[entry.number] for entry in documents.entries()], decisions.current(), decisions.events_shown()
-        )
-
-
-def _of_verdicts(path: Path) -> Source:
+def _of_verdicts(path: Path) -> list[Decision]:
     """An export of decisions or verdicts; of these, the labels given blind tell who reviewed a document so."""
-    rows = dict[tuple[str, str], list[tuple[Decision, bool]]]()
+    rows = dict[tuple[str, str], tuple[list[Decision], list[Decision]]]()  # given blind, and the others
     for line, record in json_lines(path):
         decision = _decision(record, Place(path, line))
-        rows.setdefault((decision.document, decision.reviewer), []).append((decision, bool(record.get("blind"))))
-    decisions, shown_here = list[Decision](), list[Decision]()
-    for own in rows.values():
-        shown_here += [each for each, _ in own if each.action == "shown"]
-        own = [(each, is_blind) for each, is_blind in own if each.action != "shown"]
-        named = [each for each, is_blind in own if is_blind]
+        rows.setdefault((decision.document, decision.reviewer), ([], []))[not record.get("blind")].append(decision)
+    events = list[Decision]()
+    for named, others in rows.values():
         if named:
-            decisions += [*named, replace(named[-1], action="blind", label=None, rank=None, confidence=None)]
-            own = [(each, is_blind) for each, is_blind in own if not is_blind]
-        decisions += [each for each, _ in own]
-    return Source([], decisions, shown_here)
+            events += [*named, replace(named[-1], action="blind", label=None, rank=None, confidence=None)]
+        events += others
+    return events
 
 
 def _decision(record: Mapping[str, Any], place: Place) -> Decision:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 Output: TypeAlias = Literal[
     "jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla", "text"
 ]
-
-_log = logging.getLogger(__name__)
 
 
 def _refuse_gone(by: str) -> str:
@@ -153,7 +150,6 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
     Labels that are gone from the vocabulary are told on stderr, with the exit code 3.
     """
     from tagwright.readers.documents.columns import parse_columns
-    from tagwright.readers.limits import skip
     from tagwright.readers.workbooks import write_workbook
     from tagwright.review.applied import LeftOut, gone_labels, without_replaced
     from tagwright.review.decisions import Decisions
@@ -176,10 +172,7 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
             print(for_programs(line))
     if names:
         gone = gone_labels(Decisions(opened), names)
-        lines = LeftOut(without_replaced(gone) if replace_gone else gone, {}).lines(names)
-        for line in lines:
-            _log.warning("%s", line)
-        skip(InputError(line) for line in lines)
+        LeftOut(without_replaced(gone) if replace_gone else gone, {}).log(names)
 
 
 def _sample(docs: Sequence[str], reading: Reading, chosen: Named, n: int, seed: int, *, as_json: bool) -> None:

@@ -169,11 +169,13 @@ class ReviewPages:
         state, order, first = asked.get("state", ""), asked.get("sort", ""), _digits(asked.get("from", "")) or 1
 
         def content() -> dict[str, Any]:
-            found = listed(review.documents.entries(), review.decisions, query)
+            entries, gone = review.documents.entries(), review.gone()
+            found = listed(entries, review.decisions, query)
             documents = ordered((row for row in found if state in ("", row.state)), order)
             counts, statistics = Counter(row.state for row in found), review.decisions.statistics()
-            shown = {"listed": documents, "counts": counts, "statistics": statistics, "gone": review.gone()}
-            return shown | self._trained()
+            shown = {"listed": documents, "counts": counts, "statistics": statistics}
+            lost = [(entry, gone[entry.id]) for entry in entries if entry.id in gone]
+            return shown | {"gone": lost} | self._trained()
 
         return await self._page(
             request, "overview.html", session, content, query=query, wanted=state, order=order, first=first,

@@ -6,14 +6,14 @@ Names of labels are in the language of the pages, where the vocabulary has them.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.documents.catalogue import read_reference
 from tagwright.review import Order
-from tagwright.review.applied import Gone, gone_labels
+from tagwright.review.applied import gone_labels
 from tagwright.review.blind import drawn_blind
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
@@ -27,6 +27,9 @@ from tagwright.server.rows import Block, Row, found_row, highlight, label_row, s
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
+
+GoneLabels: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+"Accepted label that is gone from the vocabulary -> id and name of each label that replaces it."
 
 
 class Candidate(NamedTuple):
@@ -52,13 +55,6 @@ class RecordSubject(NamedTuple):
     text: str = ""
 
 
-class GoneLabel(NamedTuple):
-    """An accepted label that is gone from the vocabulary. new: id and name of the labels that replace it."""
-
-    id: str
-    new: list[tuple[str, str]]
-
-
 class Sheet(NamedTuple):
     """A document as a reviewer sees it.
 
@@ -81,7 +77,7 @@ class Sheet(NamedTuple):
     others: tuple[str, ...]
     blind: bool
     unjudged: bool
-    gone: list[GoneLabel]
+    gone: GoneLabels
     subjects: list[RecordSubject]
 
 
@@ -179,21 +175,17 @@ class Review:
             others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
             blind=is_blind,
             unjudged=bool(rows) and {event.action for event in own if event.label not in kept} == {"blind"},
-            gone=[] if is_blind else self._named(gone_labels(self.decisions, model.tagger.vocabulary, [document.id])),
+            gone={} if is_blind else self.gone([document.id]).get(document.id, {}),
             subjects=subjects,
         )
 
-    def gone(self) -> list[tuple[Entry, list[GoneLabel]]]:
-        """Return the documents with accepted labels that are gone from the vocabulary, and these."""
-        every = gone_labels(self.decisions, self.model.tagger.vocabulary)
-        return [
-            (entry, self._named({entry.id: every[entry.id]})) for entry in self.documents.entries() if entry.id in every
-        ]
-
-    def _named(self, gone: Gone) -> list[GoneLabel]:
+    def gone(self, of: Sequence[str] | None = None) -> dict[str, GoneLabels]:
+        """Return id of a document -> its accepted labels that are gone from the vocabulary. of: ids; None: all."""
         vocabulary, language = self.model.tagger.vocabulary, current().language
-        each = (item for labels in gone.values() for item in labels.items())
-        return [GoneLabel(old, [(id_, vocabulary[id_].name_in(language)) for id_ in new]) for old, new in each]
+        return {
+            document: {old: [(id_, vocabulary[id_].name_in(language)) for id_ in new] for old, new in labels.items()}
+            for document, labels in gone_labels(self.decisions, vocabulary, of).items()
+        }
 
     def search(self, query: str) -> list[Row]:
         """Return up to ten labels that match a query, the best first, to add to a document, see `found_row`."""
