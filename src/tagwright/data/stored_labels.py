@@ -92,6 +92,16 @@ class StoredLabels(Sequence[Label]):
             label = int(self._name_ends.searchsorted(place, side="right"))
             yield label, place == (self._name_ends[label - 1] if label else 0)
 
+    def with_name(self, name: str, fold: Fold) -> int | None:
+        """The label with this folded name, None where there is none or several are; preferred names come first."""
+        preferred, others = set[int](), set[int]()
+        for label, is_preferred in self.named(name, fold):
+            (preferred if is_preferred else others).add(label)
+            if len(preferred) > 1:
+                return None
+        found = preferred or others
+        return found.pop() if len(found) == 1 else None
+
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
 
@@ -165,27 +175,6 @@ def _placed(text_at: Callable[[int], str], places: Ints, start: int, end: int) -
     wanted = places[start:end].tolist()
     known = {place: text_at(place) for place in set(wanted)}
     return [known[place] for place in wanted]
-
-
-class StoredNames:
-    """Folded names, for looking up the label that has one; the preferred name has precedence over the others."""
-
-    def __init__(self, labels: StoredLabels, fold: Fold) -> None:
-        self._labels, self._fold = labels, fold
-
-    def labels_with(self, name: str) -> set[int]:
-        """All labels with this folded name."""
-        return {label for label, _ in self._labels.named(name, self._fold)}
-
-    def get(self, name: str) -> int | None:
-        """The label with this folded name, None where there is none or several are."""
-        preferred, others = set[int](), set[int]()
-        for label, is_preferred in self._labels.named(name, self._fold):
-            (preferred if is_preferred else others).add(label)
-            if len(preferred) > 1:
-                return None
-        found = preferred or others
-        return found.pop() if len(found) == 1 else None
 
 
 def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:

@@ -26,7 +26,7 @@ from tagwright.core.garbage import uncollected
 from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
-from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
+from tagwright.data.stored_labels import StoredLabels, write_labels
 from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import last_part, read_reference, with_sources
@@ -318,7 +318,7 @@ class Vocabulary(Sequence[Label]):
         for label_id in (value, bare_id(value)):
             if label_id in self.index:
                 return self.index[label_id]
-        position = self._names.get(_folded(value))
+        position = self._with_name(value)
         return self._referred(value) if position is None else position
 
     @cached_property
@@ -455,8 +455,7 @@ class Vocabulary(Sequence[Label]):
         """
         parts = {part.strip() for cell in cells for part in split_labels(cell)} - {""}
         return len(parts) > 1 and all(
-            part in self.index or bare_id(part) in self.index or self._names.get(_folded(part)) is not None
-            for part in parts
+            part in self.index or bare_id(part) in self.index or self._with_name(part) is not None for part in parts
         )
 
     def ambiguous(self, names: Collection[str]) -> dict[str, list[str]]:
@@ -465,15 +464,14 @@ class Vocabulary(Sequence[Label]):
         >>> Vocabulary([Label("1", ("Mercury",)), Label("2", ("Mercury",))]).ambiguous(["mercury", "Venus"])
         {'mercury': ['1', '2']}
         """
-        known, others = self._names, self._names_by_language
         unknown = {name: _folded(name) for name in names if self.resolve(name) is None}
         places, shared = {folded: set[int]() for folded in unknown.values()}, set[str]()
         for folded, found in places.items():
-            if isinstance(known, StoredNames):
-                found |= known.labels_with(folded)
-            elif known.get(folded, -1) is None:
+            if isinstance(self._labels, StoredLabels):
+                found |= {label for label, _ in self._labels.named(folded, _folded)}
+            elif self._names.get(folded, -1) is None:
                 shared.add(folded)
-            if others.get(folded, -1) is None:
+            if self._names_by_language.get(folded, -1) is None:
                 shared.add(folded)
         for place, label in enumerate(self if shared else ()):
             for folded in shared.intersection(map(_folded, label.all_names)):
@@ -554,8 +552,7 @@ class Vocabulary(Sequence[Label]):
         'Birds > Eggs'
         """
         name = self._labels[position].name
-        ambiguous = self._names.get(_folded(name)) is None
-        return ARROW.join(self.path(position)) if whole or ambiguous else name
+        return ARROW.join(self.path(position)) if whole or self._with_name(name) is None else name
 
     def cycle(self) -> tuple[str, ...]:
         """The ids along a cycle of broader links, ending where it begins; empty when the links form a hierarchy."""
@@ -566,10 +563,8 @@ class Vocabulary(Sequence[Label]):
         return ()
 
     @cached_property
-    def _names(self) -> Mapping[str, int | None] | StoredNames:
+    def _names(self) -> Mapping[str, int | None]:
         """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
-        if isinstance(self._labels, StoredLabels):
-            return StoredNames(self._labels, _folded)
         others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
         preferred = ((_folded(label.name), position) for position, label in enumerate(self))
         return {**_unambiguous(others), **_unambiguous(preferred)}
@@ -599,6 +594,10 @@ class Vocabulary(Sequence[Label]):
         listed = labels.each(field) if isinstance(labels, StoredLabels) else (getattr(label, field) for label in labels)
         return ((place, [texts] if isinstance(texts, str) else texts) for place, texts in enumerate(listed) if texts)
 
+    def _with_name(self, name: str) -> int | None:
+        folded, labels = _folded(name), self._labels
+        return labels.with_name(folded, _folded) if isinstance(labels, StoredLabels) else self._names.get(folded)
+
     def _referred(self, value: str) -> int | None:
         """The label of a notation or a reference."""
         ids, name = read_reference(value)
@@ -607,7 +606,7 @@ class Vocabulary(Sequence[Label]):
             (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
             (self._by_text["exact"].get(each) for each in ids),
             (self._by_text["notation"].get(each) for each in [name] if each),
-            (self._names.get(_folded(each)) for each in [name] if each),
+            (self._with_name(each) for each in [name] if each),
             (self._names_by_language.get(_folded(each)) for each in [name] if each),
         )
         return next((position for position in known if position is not None), None)
@@ -816,8 +815,5 @@ def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
     coded = any(character.isdigit() for key in labels for character in str(key))
     if len(texts) == len(labels) and not coded and words >= 6 * len(labels):
         return (Label(clean(name), (clean(name),), clean(description)) for name, description in labels.items())
-    return (Label(str(id_), _names(names)) for id_, names in labels.items())
-
-
-def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(clean(name) for name in ([names] if isinstance(names, str) else names) if not is_missing(name))
+    listed = ((id_, [names] if isinstance(names, str) else names) for id_, names in labels.items())
+    return (Label(str(id_), tuple(clean(name) for name in names if not is_missing(name))) for id_, names in listed)

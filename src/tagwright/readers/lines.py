@@ -374,15 +374,13 @@ def whole_characters(text: str) -> str:
 
 def is_missing(value: object) -> bool:
     """Whether a value is null, NaN, or what else pandas has for a missing one."""
-    if value is None or isinstance(value, str):
-        return value is None
     is_nan = isinstance(value, float) and math.isnan(value)
-    return is_nan or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_nan(value: object) -> bool:
     """Whether a value is a missing one other than null."""
-    return not isinstance(value, str) and value is not None and is_missing(value)
+    return value is not None and is_missing(value)
 
 
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:

@@ -101,7 +101,7 @@ class LexicalOptions(Checked):
         return replace(self, stem=language, lemmas=has_lemmas(language), ngrams=ngrams)
 
 
-class Lexical(ComparesWords, Retriever):
+class Lexical(Retriever, ComparesWords):
     """Candidates by the words that a document shares with a label's names and description. A types.Retriever.
 
     BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
@@ -110,6 +110,7 @@ class Lexical(ComparesWords, Retriever):
 
     distribution: Distribution = "sparse"
     meaning = "words shared with the label's text"
+    options: LexicalOptions
 
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
@@ -285,8 +286,7 @@ def bm25(
     >>> bm25(np.array([2, 1]), np.array([8, 16]), mean_length=8, idf=np.ones(2)) - [10 / 7, 20 / 29]
     array([0., 0.])
     """
-    weights: NDArray[np.float64] = idf * (tf * (k1 + 1)) / (tf + k1 * (1 - b + b * length / mean_length))
-    return weights
+    return np.asarray(idf * (tf * (k1 + 1)) / (tf + k1 * (1 - b + b * length / mean_length)))
 
 
 def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
@@ -297,8 +297,7 @@ def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
     >>> np.exp(bm25_idf(np.array([1]), labels=2)).round(6)
     array([2.])
     """
-    weights: NDArray[np.float64] = np.log1p((labels - frequency + 0.5) / (frequency + 0.5))
-    return weights
+    return np.asarray(np.log1p((labels - frequency + 0.5) / (frequency + 0.5)))
 
 
 def calibrate(run: Run, mean_candidates: float) -> float:

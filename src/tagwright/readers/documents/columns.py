@@ -307,11 +307,9 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
         fields=fields,
         markup=markup,
         table=table,
-        formatted=markup.union(
-            names - {"id"} if table else {"title", "text", "abstract", "labels", *guesses.values()} - {"id"}
-        ),
+        formatted=markup | ((names if table else {"title", "text", "abstract", "labels", *guesses.values()}) - {"id"}),
         guessed_id="id" in guesses.values(),
-        texts=frozenset({"title", *_TEXTS}) & {*fields.values(), *there},
+        texts=frozenset({"title", *_TEXTS}) & names,
         path=place.path,
         said="; ".join(filter(None, [*said, unused, f"to change this: {remedy()}" if said else ""])),
         guesses=bool(said),

@@ -167,15 +167,13 @@ def _metadata(record: Record, parts: Collection[str], place: Place) -> dict[str,
     given = record.get("metadata")
     if given is not None and not isinstance(given, dict):
         raise place.error(f'metadata is {shown(given)}, expected an object like {{"author": ["..."]}}')
-    filled = {field: values for field, values in (given or {}).items() if values is not None}
-    named = {clean(field): _named_values(field, values, place) for field, values in filled.items()}
+    named = dict[str, tuple[str, ...]]()
+    for field, values in (given or {}).items():
+        if values is not None:
+            key, several = f"metadata.{field}", [values] if isinstance(values, str | int | float) else values
+            named[clean(field)] = texts_field({key: several}, key, place)
     other = {clean(field): _other_values(value) for field, value in record.items() if field not in parts}
     return {**{field: values for field, values in other.items() if values}, **named}
-
-
-def _named_values(field: str, values: object, place: Place) -> tuple[str, ...]:
-    key = f"metadata.{field}"
-    return texts_field({key: [values] if isinstance(values, str | int | float) else values}, key, place)
 
 
 def _other_values(value: object) -> tuple[str, ...]:

@@ -377,12 +377,16 @@ def _numbered(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[i
             if part.num_rows == 1 and _size(part) > largest_document():
                 leave_out(InputError(too_large(), path, number + 1))
             else:
-                try:
-                    rows = part.to_pylist(maps_as_pydicts="strict")
-                except KeyError:
-                    raise ValueError("a map has a key twice") from None
-                yield from enumerate(rows, number + 1)
+                yield from enumerate(_rows(part), number + 1)
             number += part.num_rows
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
+    except KeyError:
+        raise ValueError("a map has a key twice") from None
+    return rows
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -69,7 +69,7 @@ EVERYDAY = 10.0
 words of such a name. Chosen on training documents of three corpora."""
 
 
-class ExactMatch(ComparesWords, FindsAtOnce):
+class ExactMatch(FindsAtOnce, ComparesWords):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
@@ -78,6 +78,7 @@ class ExactMatch(ComparesWords, FindsAtOnce):
 
     distribution: Distribution = "information_content"
     meaning = "its name in the text"
+    options: ExactMatchOptions
 
     def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
@@ -207,6 +208,7 @@ class TitleMatch(ComparesWords):
 
     distribution: Distribution = "information_content"
     meaning = "its name in the title"
+    options: ExactMatchOptions
 
     def __init__(
         self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions(), names: ExactMatch | None = None
