@@ -333,13 +333,13 @@ class Job:
 
         method, known = named(self.method), np.flatnonzero(labelled(gold))
         anew = self.method == FINETUNE  # what it has are confidences of the encoder before
-        is_taught = "gold" in arguments and (anew or not tagger.combiner.estimates_confidence)
+        is_taught = "gold" in arguments and (anew or not tagger.estimates_confidence)
         if is_taught and not len(rows) and 3 * FEWEST <= len(known) <= AGAIN:
             third = np.random.default_rng(0).permutation(known)[: len(known) // 3]
             taught = without_rows(arguments["gold"], same_texts(documents, third))
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
-            return replace(tagger, combiner=seen.combiner)
+            return replace(tagger, steps=seen.steps)
         rows = rows if self._reads_labels else known
         once = rows[np.unique(text_groups(documents[row] for row in rows.tolist()))]
         return with_confidences(tagger, documents, gold.keep(np.isin(gold.rows, once)), anew=anew)

@@ -306,7 +306,7 @@ def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> Sugges
     check(threshold, _OPTIONS["threshold"], "threshold")
     rules = label_rules(fields)
     check(rules, object_({name: LABEL_RULES[name] for name in ("only", "without")}))  # others: `model.options`
-    if not threshold or model.tagger.combiner.estimates_confidence:
+    if not threshold or model.tagger.estimates_confidence:
         return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
     is_impossible = limit == 0 or threshold == 1  # which no squashed score reaches
     return None if is_impossible else model.options(k=limit, min_score=_least_score(threshold), **rules)

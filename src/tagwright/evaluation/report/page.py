@@ -134,7 +134,7 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
     """Return notes on a tagger: its stages with their weights, and the options that were set; none without one."""
     if tagger is None:
         return {}
-    notes = {"stages and weights": tagger.combiner.describe(tagger.stages)}
+    notes = {"stages and weights": tagger.description}
     return {**notes, "options": ", ".join(settings)} if settings else notes
 
 
