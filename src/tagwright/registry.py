@@ -75,7 +75,8 @@ class Method:
     returns a tagger; and `paper()`, the settings of its paper, if there is one. names: of these three, where they are
     others. learns: from nothing, texts, labels, or either texts or labels; methods that learn from labels get `gold`.
     accepts: the other arguments of a training that it accepts, see `api.options.ARGUMENTS`. needs: packages that are no
-    dependencies.
+    dependencies. continues: what it trains of a tagger that it continues from: its encoder, which it must be given; or
+    the ranking of its stages.
     """
 
     module: str
@@ -83,6 +84,7 @@ class Method:
     accepts: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
     names: tuple[str, str, str] = ("Config", "fit", "paper")
+    continues: Literal["encoder", "ranking"] | None = None
 
     @property
     def config(self) -> type[Any]:
@@ -108,13 +110,14 @@ _LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of ot
 
 METHODS: Mapping[str, Method] = {
     "zero_shot": Method("tagwright.tagger.zero_shot", "nothing", names=("Config", "train", "paper")),
-    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "model"})),
-    "rts": Method("tagwright.papers.rts", "texts", _FUSED, _TORCH),
+    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "model"}), continues="ranking"),
+    "rts": Method("tagwright.papers.rts", "texts", _FUSED | {"loss"}, _TORCH),
     "maclr": Method("tagwright.papers.maclr", "texts", _FUSED, _TORCH),
     "micol": Method("tagwright.papers.micol", "texts", needs=_TORCH),
     "futex": Method("tagwright.papers.futex", "texts", needs=_LIBRARY),
     "finetune": Method(
-        *("tagwright.papers.maclr", "labels", _FUSED | {"model", "share_of_labels", "share_of_pairs"}, _TORCH),
+        *("tagwright.papers.maclr", "labels", _FUSED | {"loss", "model", "share_of_labels", "share_of_pairs"}, _TORCH),
+        continues="encoder",
         names=("FewShot", "fit_few_shot", "few_shot_paper"),
     ),
     "svm": Method("tagwright.papers.svm", "labels", _FUSED),

@@ -216,6 +216,24 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     assert list(fine.stages) == list(plain.stages)
 
 
+def test_a_loss_is_a_function_of_anchors_positives_and_groups(tiny: str) -> None:
+    shapes = list[tuple[int, ...]]()
+
+    def cosine_distance(anchors: Any, positives: Any, groups: Any) -> Any:
+        shapes.append((len(anchors), len(positives), len(groups)))
+        return (1 - (anchors * positives).sum(dim=1)).mean()
+
+    documents = [tw.Document(str(i), ["Bee", "Bank"][i % 2], ONE[i % 2] * 4) for i in range(12)]
+    short: dict[str, Any] = {"steps": 2, "batch": 4, "validation": 0.0, "progress": False, "loss": cosine_distance}
+    tw.train("rts", documents, ["Bee", "Bank"], encoder=tiny, **short)
+    assert shapes == [(4, 4, 4)] * 2
+    plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
+    tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, **short)
+    assert shapes == [(4, 4, 4)] * 4
+    with pytest.raises(tw.ConfigError, match=r"loss=\.\.\. is accepted by rts, finetune, not by svm"):
+        tw.train("svm", documents, ["Bee", "Bank"], loss=cosine_distance)
+
+
 @pytest.mark.parametrize(("labelled", "learned"), [(8, LabelFree), (60, Curve)])
 def test_confidences_are_those_of_the_fine_tuned_encoder(tiny: str, labelled: int, learned: type[Step]) -> None:
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
