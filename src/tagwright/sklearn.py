@@ -15,7 +15,6 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tagwright import __version__
 from tagwright.api import load, train, zero_shot
 from tagwright.api.options import ZERO_SHOT, method_name, named
 from tagwright.combining.confidence import squashed
@@ -28,6 +27,7 @@ from tagwright.stages.linear.stage import BOUNDARY
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.types import Run
+from tagwright.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

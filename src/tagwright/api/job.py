@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from tagwright import __version__
 from tagwright.api.options import (
     ARGUMENTS,
     check_given,
@@ -51,6 +50,7 @@ from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
 from tagwright.types import Document, Longs, Run
+from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
 

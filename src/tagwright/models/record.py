@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tagwright import __version__
 from tagwright.core.display import many
 from tagwright.core.saved import read_manifest
 from tagwright.core.steps import digest
@@ -15,6 +14,7 @@ from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.scores import Scores
 from tagwright.tagger import KIND, Tagger
 from tagwright.text.language import main_languages, recognise, vocabulary_texts
+from tagwright.version import __version__
 
 SHOWN = ("P@1", "P@5", "R@10", "nDCG@5", "nDCG@10")
 "The measures on the card; the record has all."

@@ -14,7 +14,6 @@ from starlette.datastructures import ImmutableMultiDict, MultiDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tagwright import __version__
 from tagwright.core.checked import shown
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, Holder, check_origin
@@ -38,6 +37,7 @@ from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import detect
 from tagwright.text.words import clean
 from tagwright.types import Document
+from tagwright.version import __version__
 
 LARGEST_BATCH = 32
 
