@@ -205,9 +205,8 @@ def _few_table(task: corpora.Scored, known: Sequence[Document], stages: tuple[st
     """Features of the first candidates of a task, and which are right. known: the zero-shot method sees these."""
     tagger = zero_shot.fit(task.labels, zero_shot.Config(stages=stages), known)
     pool = tagger.candidates(task.documents)
-    run, summed = tagger.rank(pool).top(RANKS), tagger.combiner.weighted_sum
-    assert summed
-    table = features_of_few(run, summed.evidence(pool, run), named_bits(pool, run), len(task.labels))
+    run = tagger.rank(pool).top(RANKS)
+    table = features_of_few(run, pool.evidence(run), named_bits(pool, run), len(task.labels))
     return table, run.held_by(task.gold)
 
 

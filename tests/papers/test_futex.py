@@ -67,8 +67,8 @@ class Says(Fixed):
 def test_example_3_1(order: Any, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
     found, both = Says({0: 1.0, 1: 1.0, 2: 1.0}), Says({0: 3.0, 1: 2.0, 2: 1.0})
-    combiner = WeightedSum(by="ranks", rank_constant=0, weights={"exact_match": 0.0})
-    ensemble = Tagger(labels, {"exact_match": found}, {"abstract": both, "fulltext": both}, combiner=combiner)
+    steps = (WeightedSum(by="ranks", rank_constant=0, weights={"exact_match": 0.0}),)
+    ensemble = Tagger(labels, {"exact_match": found}, {"abstract": both, "fulltext": both}, steps=steps)
     assert ensemble.tag([PAPERS[0]]).scores.tolist() == pytest.approx([2.0, 1.0, 0.67], abs=0.005)
     # Parabel's order in the example is E, B, A, D, C
     probable = Says(dict(zip([4, 1, 0, 3, 2], [0.9, 0.8, 0.7, 0.6, 0.5], strict=True)))

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from tagwright import __version__
 from tagwright.app.arguments import grouped
 from tagwright.core.display import INTERRUPTED, SOME_FAILED, escaped, interrupted, print_warnings
 from tagwright.errors import InputError, TagwrightError, on_command_line
 from tagwright.readers.limits import within_limits
 from tagwright.registry import COMMANDS, command, registered
+from tagwright.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -112,7 +112,7 @@ def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json
 
 def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> None:
     """Print the recall ceiling of each stage, the gold labels that no stage finds, and how stages are combined."""
-    vocabulary, combined = tagger.vocabulary, tagger.combiner.describe(tagger.stages)
+    vocabulary, combined = tagger.vocabulary, tagger.description
     if as_json:
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in reached.missed.items()]
         print_json({"documents": reached.documents, "stages": reached.stages, "missed": missed, "combined": combined})

@@ -258,8 +258,8 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     rerankers = {str(name): makers[name]() for name in config.rankings if not (is_retrieved and name == own)}
     found_by = retrievers(labels, config, full)
     weights = {name: float(is_retrieved and name == "exact_match") for name in found_by}
-    combiner = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
-    return Tagger(labels, found_by, rerankers, PoolOptions(limit=config.budget), combiner)
+    ensemble = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
+    return Tagger(labels, found_by, rerankers, PoolOptions(limit=config.budget), (ensemble,))
 
 
 def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]) -> dict[str, Retriever]:
@@ -291,12 +291,11 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
     """A classifier of the full text, trained on pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
-    assert ensemble.combiner.weighted_sum
     return replace(
         ensemble,
         retrievers={**ensemble.retrievers, "classifier": trees},
         pool=replace(ensemble.pool, exclude=("classifier",)),
-        combiner=AppendLabels(ensemble.combiner.weighted_sum, AppendOptions(by="classifier", keep=keep)),
+        steps=(*ensemble.steps, AppendLabels(AppendOptions(by="classifier", keep=keep))),
     )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright import __version__
 from tagwright.core.outputs import REPORT, write_output
 from tagwright.evaluation.calibration import Calibration, threshold_rows
 from tagwright.evaluation.dataset import EvaluationSet
@@ -18,6 +17,7 @@ from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparis
 from tagwright.evaluation.tables import Rows, percent
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Longs, Run
+from tagwright.version import __version__
 
 SENTENCES = {
     "P": "Precision: of the first k suggestions, the share that is right.",
@@ -134,7 +134,7 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
     """Return notes on a tagger: its stages with their weights, and the options that were set; none without one."""
     if tagger is None:
         return {}
-    notes = {"stages and weights": tagger.combiner.describe(tagger.stages)}
+    notes = {"stages and weights": tagger.description}
     return {**notes, "options": ", ".join(settings)} if settings else notes
 
 
