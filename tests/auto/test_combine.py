@@ -24,7 +24,7 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
 from tagwright.tagger.confidences import with_confidences
-from tagwright.types import Document, Label, Run
+from tagwright.types import Document, Label, Retriever, Run
 
 pytestmark = pytest.mark.usefixtures("quick_auto")
 
@@ -48,7 +48,7 @@ OTHERS = [document(number) for number in range(100, 130)]
 @pytest.fixture(scope="module", name="plain")
 def weighted_sum_of_stages(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
     encoder = BiEncoder.load(str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny")))
-    retrievers = {
+    retrievers: dict[str, Retriever] = {
         "exact_match": ExactMatch(LABELS, ExactMatchOptions()),
         "tfidf": Lexical(LABELS, LexicalOptions(weighting="tfidf", text_field="title_and_abstract")),
         "dense": Dense(LABELS, encoder, DenseOptions(k=4)),
