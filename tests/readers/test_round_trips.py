@@ -44,7 +44,7 @@ def documents_as(wanted: str) -> Trip:
         document, label = ids
         file = ReviewFile(":memory:")
         ReviewedDocuments(file).add([Document(document, "Bees")])
-        Decisions(file).add(Decision(document=document, reviewer="Ann", action="accept", label=label))
+        Decisions(file).add_all([Decision(document=document, reviewer="Ann", action="accept", label=label)])
         write_lines(export_lines(file, wanted), path)  # type: ignore[arg-type]
         file.close()
         (found,) = read(path)
