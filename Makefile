@@ -75,7 +75,7 @@ test-fresh: install
 # make version VERSION=0.10.0: the version in its four files, and today's date in the changelog. CONTRIBUTING.md has the rest.
 version:
 	sed -i.before 's/^version = ".*"/version = "$(VERSION)"/' pyproject.toml
-	sed -i.before 's/^__version__ = ".*"/__version__ = "$(VERSION)"/' src/tagwright/__init__.py
+	sed -i.before 's/^__version__ = ".*"/__version__ = "$(VERSION)"/' src/tagwright/version.py
 	sed -i.before -E 's/^( *)version: [0-9.]+$$/\1version: $(VERSION)/' CITATION.cff recipe/recipe.yaml
 	printf '## [Unreleased]\n\n## [%s] - %s\n' $(VERSION) $$(date +%F) > CHANGELOG.head
 	sed -i.before -e '/^## \[Unreleased\]$$/{r CHANGELOG.head' -e 'd;}' CHANGELOG.md

@@ -25,6 +25,7 @@ from benchmarks.corpora import Scored
 from tagwright.combining import agreement
 from tagwright.combining.agreement import Agreements
 from tagwright.combining.pool import CandidatePool
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
@@ -72,8 +73,8 @@ def measure(name: str, most: int, part: str) -> dict[str, Any]:
     """Every stage alone with its estimates, and every choice of weights for one encoder and two."""
     dev = rolled_up(name, most, part) if name in ROLLED else corpora.scored(name, most, part)
     tagger = zero_shot.fit(dev.labels, Config(encoder="minilm+multilingual"), dev.documents)
-    combiner = tagger.combiner
-    assert isinstance(combiner, WeightedSum)
+    combined = last(tagger.steps, WeightedSum)
+    assert combined
     pools = [tagger.candidates(batch) for batch in batches(dev.documents, 200)]
     alone = {each: dev.without_self(Run.concat([pool.found[each] for pool in pools]), DEPTH) for each in STAGES}
     found: dict[str, Any] = {
@@ -86,7 +87,7 @@ def measure(name: str, most: int, part: str) -> dict[str, Any]:
     for encoders, dense in (("one", STAGES[2:3]), ("two", STAGES[2:])):
         few = pools if encoders == "two" else [_of_one_encoder(pool) for pool in pools]
         judged = Agreements.of(alone["exact_match"], alone["tfidf"], {each: alone[each] for each in dense})
-        sums = {"usual": _without(combiner, dense)}
+        sums = {"usual": _without(combined, dense)}
         sums |= {f"fitted {start}": _fitted(sums["usual"], judged, start) for start in THRESHOLDS}
         for key, each in sums.items():
             runs[f"{encoders}, {key}"] = dev.without_self(_ranked(each, few), DEPTH)
@@ -174,10 +175,10 @@ def _of_one_encoder(pool: CandidatePool) -> CandidatePool:
     return CandidatePool.of(pool.documents, rest.found, rest.stages, pool.readings)
 
 
-def _without(combiner: WeightedSum, dense: Sequence[str]) -> WeightedSum:
+def _without(combined: WeightedSum, dense: Sequence[str]) -> WeightedSum:
     """The usual weights of the encoders that are asked."""
-    judges = {name: judge for name, judge in combiner.language_trust.items() if judge in dense}
-    return replace(combiner, language_trust=judges, confidence="none")
+    judges = {name: judge for name, judge in combined.language_trust.items() if judge in dense}
+    return replace(combined, language_trust=judges)
 
 
 def _fitted(usual: WeightedSum, judged: Agreements, start: float) -> WeightedSum:
@@ -186,8 +187,8 @@ def _fitted(usual: WeightedSum, judged: Agreements, start: float) -> WeightedSum
     return replace(usual, weights=weights)
 
 
-def _ranked(combiner: WeightedSum, pools: Sequence[CandidatePool]) -> Run:
-    return Run.concat([combiner.combine(pool).top(DEPTH + 1) for pool in pools])
+def _ranked(combined: WeightedSum, pools: Sequence[CandidatePool]) -> Run:
+    return Run.concat([combined.apply(pool, pool.run).top(DEPTH + 1) for pool in pools])
 
 
 def _scores(run: Run, dev: Scored) -> dict[str, float]:

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, figures
+from benchmarks.calibration import calibration_error
 from benchmarks.curve import MEASURES, UNLABELLED, by_document
 from benchmarks.curve_methods import DEPTH, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
-from tagwright.evaluation.calibration import calibration_error
 from tagwright.evaluation.significance import holm, paired_p_value
 from tagwright.types import Doubles
 

@@ -53,7 +53,7 @@ from tagwright.combining.label_free import (
 )
 from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.calibration import Judged, assess, calibration_error
+from tagwright.evaluation.calibration import Judged, assess, reliability
 from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.tagger.confidences import with_confidences
 from tagwright.types import Document, Doubles, Longs, Mask, Run
@@ -205,10 +205,15 @@ def _few_table(task: corpora.Scored, known: Sequence[Document], stages: tuple[st
     """Features of the first candidates of a task, and which are right. known: the zero-shot method sees these."""
     tagger = zero_shot.fit(task.labels, zero_shot.Config(stages=stages), known)
     pool = tagger.candidates(task.documents)
-    run, summed = tagger.rank(pool).top(RANKS), tagger.combiner.weighted_sum
-    assert summed
-    table = features_of_few(run, summed.evidence(pool, run), named_bits(pool, run), len(task.labels))
+    run = tagger.rank(pool).top(RANKS)
+    table = features_of_few(run, pool.evidence(run), named_bits(pool, run), len(task.labels))
     return table, run.held_by(task.gold)
+
+
+def calibration_error(confidence: Doubles, right: Mask) -> float:
+    """ECE of suggestions, see `tagwright.evaluation.calibration`."""
+    bins = reliability(confidence, right)
+    return sum(each.suggestions * abs(each.confidence - each.right) for each in bins) / max(1, len(confidence))
 
 
 def _few_error(tasks: Sequence[tuple[Doubles, Mask]], model: tuple[tuple[float, ...], float]) -> float:

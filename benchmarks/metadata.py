@@ -125,7 +125,7 @@ def fused(task: Task, start: str) -> Tagger:
     if not task.is_measured(row):
         measure(task, row)
     tagger = Tagger.load(task.folder(row) / "tagger")
-    return replace(tagger, combiner=WeightedSum(weights=micol.WEIGHTS))
+    return replace(tagger, steps=(WeightedSum(weights=micol.WEIGHTS),))
 
 
 ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {

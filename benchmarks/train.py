@@ -13,9 +13,6 @@ import json
 import os
 import resource
 import sys
-import time
-from collections.abc import Callable
-from functools import cache
 from itertools import chain, count, islice
 from pathlib import Path
 from statistics import median
@@ -23,6 +20,7 @@ from typing import Any
 
 from benchmarks import corpora, figures
 from benchmarks.machine import in_own_process
+from benchmarks.plain_loop import Figures, matrix_rate, plain, training_operations
 from sentence_transformers import SentenceTransformer
 
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -33,15 +31,12 @@ from tagwright.papers.pairs import Source, rts_pairs
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import train
 from tagwright.training.objectives import Contrastive
-from tagwright.training.trainable_encoder import trainable_encoder
 from tagwright.types import Pair
 
 BATCH = {"transformer": 192, "static": 1024}
 LOOPS = ("ours", "plain")
 STEPS = {"transformer": 3, "static": 60}
 "One step to warm up and the others to be timed; a few are enough, since they take seconds."
-
-Figures = dict[str, float]
 
 
 def main(arguments: list[str]) -> None:
@@ -128,29 +123,6 @@ def ours(model: SentenceTransformer, source: Source, kind: str) -> float:
     return rows[-1]["seconds"] - rows[0]["seconds"]
 
 
-def plain(model: SentenceTransformer, pairs: list[Pair], batch: int) -> float:
-    import torch
-    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
-
-    loss = MultipleNegativesRankingLoss(model)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    model.train()
-    start = 0.0
-    for done in range(0, len(pairs), batch):
-        part = pairs[done : done + batch]
-        sides = [pair.anchor for pair in part], [pair.positive for pair in part]
-        features = [{name: _to(value, model) for name, value in model.preprocess(side).items()} for side in sides]
-        with torch.autocast(model.device.type, torch.bfloat16):
-            value = loss(features, None)
-        value.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad()
-        value.item()
-        start = start or time.perf_counter()
-    return time.perf_counter() - start
-
-
 def on_gpu(model: SentenceTransformer, pairs: list[Pair], seconds: float) -> Figures:
     """Tokens are counted without padding."""
     import torch
@@ -161,40 +133,8 @@ def on_gpu(model: SentenceTransformer, pairs: list[Pair], seconds: float) -> Fig
     return figures | ({"share_of_matrix_rate": round(operations / seconds / matrix_rate(), 3)} if operations else {})
 
 
-def training_operations(model: SentenceTransformer, pairs: list[Pair]) -> tuple[int, int]:
-    """Operations of the layers' products in a training on these pairs, 0 if there are no layers; and the tokens."""
-    texts = [text for pair in pairs for text in (pair.anchor, pair.positive)]
-    tokens = int(trainable_encoder(model).tokenize(texts).lengths.sum())
-    if model.transformers_model is None:
-        return 0, tokens
-    products = sum(w.numel() for name, w in model.named_parameters() if w.ndim == 2 and "embeddings" not in name)
-    return 6 * products * tokens, tokens
-
-
-@cache
-def matrix_rate() -> float:
-    """Operations per second of a large bfloat16 product on the GPU, of a smaller one on a processor."""
-    import torch
-
-    device = best_device()
-    wait: Callable[[], object] = torch.cuda.synchronize if device.type == "cuda" else lambda: None
-    size = 8192 if device.type == "cuda" else 1024
-    a = torch.randn(size, size, device=device, dtype=torch.bfloat16)
-    for repeats in (5, 50):
-        wait()
-        start = time.perf_counter()
-        for _ in range(repeats):
-            a @ a
-        wait()
-    return 50 * 2 * size**3 / (time.perf_counter() - start)
-
-
 def memory_mb(*, since_now: bool = False) -> int:
     """The most memory this process has held; since_now: count from here on (where Linux lets us)."""
     if since_now and Path("/proc/self/clear_refs").exists():
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
-def _to(value: Any, model: SentenceTransformer) -> Any:
-    return value.to(model.device) if hasattr(value, "to") else value

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import corpora, figures
-from benchmarks.train import Figures, matrix_rate, plain, training_operations
+from benchmarks.plain_loop import Figures, matrix_rate, plain, training_operations
 from sentence_transformers import SentenceTransformer
 
 from tagwright.encoders.bi_encoder import BiEncoder

@@ -16,6 +16,7 @@ import pytest
 
 import tagwright as tw
 from tagwright import registry as plugins
+from tagwright.combining.combiner import Adapted
 
 PAGES = [Path(__file__).resolve().parents[1] / "docs" / name for name in ("new-stage.md", "new-package.md")]
 LABELS = ["Bees", "Orchards", "Tax law"]
@@ -285,14 +286,14 @@ class Best:
 """
 
 
-def test_a_combiner_of_a_package_is_saved_and_loaded(packages: Path, tmp_path: Path) -> None:
+def test_a_combiner_of_a_package_is_saved_and_loaded_as_a_step(packages: Path, tmp_path: Path) -> None:
     written_package(packages, "best-score", "tagwright.combiners", "best = best_of_tests:Best")
     (packages / "best_of_tests.py").write_text(BEST)
     combiner = import_module("best_of_tests").Best(3.0)
     plain = tw.zero_shot(LABELS, stages=["exact_match"], language="en")
     replace(plain, combiner=combiner).save(tmp_path / "tagger")
     loaded = tw.load(tmp_path / "tagger")
-    assert loaded.combiner == combiner
+    assert loaded.steps == (Adapted(combiner),)
     (once,), (thrice,) = plain.suggest("Taxes on bees"), loaded.suggest("Taxes on bees")
     assert thrice.score == pytest.approx(3 * once.score)
 

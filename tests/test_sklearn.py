@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MultiLabelBinarizer
 from sklearn.utils.estimator_checks import check_estimator
 from tests.tiny import tiny_encoder
+from tests.unsure import without_confidences
 
 import tagwright as tw
 from tagwright import sklearn
@@ -35,9 +35,7 @@ def indicator() -> Any:
 
 def test_zero_shot_predicts_what_the_tagger_suggests() -> None:
     classifier = TaggerClassifier(labels=NAMES, **WORDS).fit(TEXTS)
-    sums = classifier.tagger_.combiner.weighted_sum
-    assert sums
-    tagger = classifier.tagger_ = replace(classifier.tagger_, combiner=replace(sums, confidence="none"))
+    tagger = classifier.tagger_ = without_confidences(classifier.tagger_)
     predicted, probable = classifier.predict(TEXTS), classifier.predict_proba(TEXTS)
     for row, suggested in enumerate(tagger.suggest(TEXTS, k=5)):
         assert [classifier.classes_[i] for i in np.flatnonzero(predicted[row])] == sorted(each.id for each in suggested)

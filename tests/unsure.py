@@ -1,14 +1,13 @@
-"""Taggers without confidences, as 0.9 saved them for small vocabularies, or with a combiner of one's own."""
+"""Taggers without confidences, as 0.9 saved them for small vocabularies, or with a step of one's own."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.tagger import Tagger
+from tagwright.tagger.confidences import with_confidence
 
 
 def without_confidences(tagger: Tagger) -> Tagger:
     """The same tagger, which only ranks."""
-    assert isinstance(tagger.combiner, WeightedSum)
-    return replace(tagger, combiner=replace(tagger.combiner, confidence="none"))
+    return replace(tagger, steps=with_confidence(tagger.steps, None))

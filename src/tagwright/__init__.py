@@ -14,6 +14,8 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tagwright.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from tagwright import auto, sklearn
     from tagwright.api import compare, evaluate, load, report, train, zero_shot
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # a library prints nothing: programs set up a log
-
-__version__ = "0.10.0"
 
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give

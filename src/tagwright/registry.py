@@ -1,9 +1,10 @@
-"""What is found by name: methods, stages, combiners and commands; and what other installed packages add to them.
+"""What is found by name: methods, stages, steps and commands; and what other installed packages add to them.
 
 Ours stand in one table a kind, with the module of each, which is imported when it is used: importing all of them takes
 longer than loading a tagger. Other packages register theirs as entry points of the groups tagwright.methods,
-tagwright.stages, tagwright.combiners, tagwright.readers and tagwright.commands. These are looked up when a name is not
-one of ours. Only installed packages are imported, and of them only what they register: a saved tagger or an option can
+tagwright.stages, tagwright.steps, tagwright.readers and tagwright.commands, and until 0.12 tagwright.combiners. These
+are looked up when a name is not one of ours. Only installed packages are imported, and of them only what they
+register: a saved tagger or an option can
 name an entry point, never a module.
 """
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from tagwright.types import Label, Retriever, Stage
 
-Kind: TypeAlias = Literal["methods", "stages", "combiners", "readers", "commands"]
+Kind: TypeAlias = Literal["methods", "stages", "steps", "combiners", "readers", "commands"]
+Part: TypeAlias = Literal["stages", "steps", "combiners"]
 
 STAGES: Mapping[str, str] = {
     "ExactMatch": "tagwright.stages.names.exact_match",
@@ -43,12 +45,18 @@ STAGES: Mapping[str, str] = {
     "LlmRanking": "tagwright.stages.llm",
     "ByLanguage": "tagwright.stages.by_language",
 }
-COMBINERS: Mapping[str, str] = {
+STEPS: Mapping[str, str] = {
     "WeightedSum": "tagwright.combining.weighted_sum",
     "AppendLabels": "tagwright.combining.weighted_sum",
     "LearnedCombiner": "tagwright.combining.learned_combiner",
+    "LabelFree": "tagwright.combining.label_free",
+    "Curve": "tagwright.combining.confidence",
+    "Mapped": "tagwright.combining.confidence",
     "Reranked": "tagwright.combining.reranked",
+    "Adapted": "tagwright.combining.combiner",
+    "AdaptedConfident": "tagwright.combining.combiner",
 }
+OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS, "combiners": {}}
 "Our own parts of a saved tagger: class -> module. Each class has a `load(folder, labels)`."
 
 COMMANDS = (
@@ -67,7 +75,8 @@ class Method:
     returns a tagger; and `paper()`, the settings of its paper, if there is one. names: of these three, where they are
     others. learns: from nothing, texts, labels, or either texts or labels; methods that learn from labels get `gold`.
     accepts: the other arguments of a training that it accepts, see `api.options.ARGUMENTS`. needs: packages that are no
-    dependencies.
+    dependencies. continues: what it trains of a tagger that it continues from: its encoder, which it must be given; or
+    the ranking of its stages.
     """
 
     module: str
@@ -75,6 +84,7 @@ class Method:
     accepts: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()
     names: tuple[str, str, str] = ("Config", "fit", "paper")
+    continues: Literal["encoder", "ranking"] | None = None
 
     @property
     def config(self) -> type[Any]:
@@ -100,13 +110,14 @@ _LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of ot
 
 METHODS: Mapping[str, Method] = {
     "zero_shot": Method("tagwright.tagger.zero_shot", "nothing", names=("Config", "train", "paper")),
-    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "model"})),
-    "rts": Method("tagwright.papers.rts", "texts", _FUSED, _TORCH),
+    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "model"}), continues="ranking"),
+    "rts": Method("tagwright.papers.rts", "texts", _FUSED | {"loss"}, _TORCH),
     "maclr": Method("tagwright.papers.maclr", "texts", _FUSED, _TORCH),
     "micol": Method("tagwright.papers.micol", "texts", needs=_TORCH),
     "futex": Method("tagwright.papers.futex", "texts", needs=_LIBRARY),
     "finetune": Method(
-        *("tagwright.papers.maclr", "labels", _FUSED | {"model", "share_of_labels", "share_of_pairs"}, _TORCH),
+        *("tagwright.papers.maclr", "labels", _FUSED | {"loss", "model", "share_of_labels", "share_of_pairs"}, _TORCH),
+        continues="encoder",
         names=("FewShot", "fit_few_shot", "few_shot_paper"),
     ),
     "svm": Method("tagwright.papers.svm", "labels", _FUSED),
@@ -160,12 +171,12 @@ def method(name: str) -> Method | None:
     return load(point) if (point := find("methods", name)) else None
 
 
-def saved_kind(part: Any, kind: Literal["stages", "combiners"]) -> str | dict[str, str]:
-    """How a manifest names the class of a stage or combiner: ours by its name, others by entry point and package.
+def saved_kind(part: Any, kind: Part) -> str | dict[str, str]:
+    """How a manifest names the class of a stage or step: ours by its name, others by entry point and package.
 
     Raises ConfigError for a class that is neither ours nor registered, since it could not be loaded again.
     """
-    made_by, ours = type(part), STAGES if kind == "stages" else COMBINERS
+    made_by, ours = type(part), OURS[kind]
     if ours.get(made_by.__name__) == made_by.__module__:
         return made_by.__name__
     for point in registered(kind):
@@ -177,12 +188,12 @@ def saved_kind(part: Any, kind: Literal["stages", "combiners"]) -> str | dict[st
     )
 
 
-def load_part(kind: Literal["stages", "combiners"], saved: object, folder: Path, labels: Sequence[Label]) -> Any:
-    """A stage or combiner from its own folder. saved: its class, as a manifest names it.
+def load_part(kind: Part, saved: object, folder: Path, labels: Sequence[Label]) -> Any:
+    """A stage or step from its own folder. saved: its class, as a manifest names it.
 
     Raises ModelError, which names the package that is to be installed.
     """
-    ours = STAGES if kind == "stages" else COMBINERS
+    ours = OURS[kind]
     if isinstance(saved, str) and saved in ours:
         return getattr(import_module(ours[saved]), saved).load(folder, labels)
     names = (saved.get("entry_point"), saved.get("package")) if isinstance(saved, dict) else ()

@@ -15,7 +15,6 @@ from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tagwright import __version__
 from tagwright.api import load, train, zero_shot
 from tagwright.api.options import ZERO_SHOT, method_name, named
 from tagwright.combining.confidence import squashed
@@ -28,6 +27,7 @@ from tagwright.stages.linear.stage import BOUNDARY
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.types import Run
+from tagwright.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -105,7 +105,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is not None and is_indicator(y):
             _zeros_and_ones(y)
         vocabulary = self._vocabulary(y)
-        untaught = y is None or method_name(self.method) == ZERO_SHOT
+        untaught = y is None or named(self.method).learns == "nothing"
         gold = None if untaught else list(_ids(y, vocabulary))
         if gold is None and named(self.method).learns == "labels":
             raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
@@ -256,7 +256,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _train(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
         options = {"progress": False, **self._options}
         try:
-            if method_name(self.method) == ZERO_SHOT:
+            if named(self.method).learns == "nothing":
                 return zero_shot(vocabulary, documents=texts, **options)
             return train(self.method, texts, vocabulary, y=gold, **options)
         except UnknownOptionError as error:

@@ -133,11 +133,7 @@ def _answers(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> I
 
 def _repeats(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Answers stay the same."""
-    one, other = (_scores(stage, documents, labels) for _ in range(2))
-    if not _alike(one, other):
-        yield "score gives other scores when it is asked again; draw random numbers from a fixed seed"
-    if hasattr(stage, "find") and _found(stage, documents) != _found(stage, documents):
-        yield "find finds other labels when it is asked again; draw random numbers from a fixed seed"
+    yield from _differ(stage, stage, labels, documents, "when it is asked again; draw random numbers from a fixed seed")
 
 
 def _batches(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
@@ -206,11 +202,14 @@ def _saved(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Ite
             return
         if again.distribution != stage.distribution:
             yield f"distribution is {again.distribution} after save and load, {stage.distribution} before"
-        before, after = (_scores(each, documents, labels) for each in (stage, again))
-        if not _alike(after, before):
-            yield "score gives other scores after save and load"
-        if hasattr(stage, "find") and _found(again, documents) != _found(stage, documents):
-            yield "find finds other labels after save and load"
+        yield from _differ(stage, again, labels, documents, "after save and load")
+
+
+def _differ(stage: Any, other: Any, labels: Vocabulary, documents: Sequence[Document], when: str) -> Iterator[str]:
+    if not _alike(_scores(other, documents, labels), _scores(stage, documents, labels)):
+        yield f"score gives other scores {when}"
+    if hasattr(stage, "find") and _found(other, documents) != _found(stage, documents):
+        yield f"find finds other labels {when}"
 
 
 def _registered(stage: Stage) -> Iterator[str]:

@@ -16,6 +16,9 @@ from tests.tiny import tiny_encoder
 
 import tagwright as tw
 from tagwright.api.options import machine
+from tagwright.combining.confidence import Curve
+from tagwright.combining.label_free import LabelFree
+from tagwright.combining.steps import Step
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.encoders.precision import formats
 from tagwright.sklearn import TaggerClassifier
@@ -213,15 +216,32 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     assert list(fine.stages) == list(plain.stages)
 
 
-@pytest.mark.parametrize(("labelled", "learned"), [(8, "label_free"), (60, "fitted")])
-def test_confidences_are_those_of_the_fine_tuned_encoder(tiny: str, labelled: int, learned: str) -> None:
+def test_a_loss_is_a_function_of_anchors_positives_and_groups(tiny: str) -> None:
+    shapes = list[tuple[int, ...]]()
+
+    def cosine_distance(anchors: Any, positives: Any, groups: Any) -> Any:
+        shapes.append((len(anchors), len(positives), len(groups)))
+        return (1 - (anchors * positives).sum(dim=1)).mean()
+
+    documents = [tw.Document(str(i), ["Bee", "Bank"][i % 2], ONE[i % 2] * 4) for i in range(12)]
+    short: dict[str, Any] = {"steps": 2, "batch": 4, "validation": 0.0, "progress": False, "loss": cosine_distance}
+    tw.train("rts", documents, ["Bee", "Bank"], encoder=tiny, **short)
+    assert shapes == [(4, 4, 4)] * 2
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
-    before = replace(plain, combiner=WeightedSum(confidence="fitted", curve=(9.0, 9.0)))
+    tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, **short)
+    assert shapes == [(4, 4, 4)] * 4
+    with pytest.raises(tw.ConfigError, match=r"loss=\.\.\. is accepted by rts, finetune, not by svm"):
+        tw.train("svm", documents, ["Bee", "Bank"], loss=cosine_distance)
+
+
+@pytest.mark.parametrize(("labelled", "learned"), [(8, LabelFree), (60, Curve)])
+def test_confidences_are_those_of_the_fine_tuned_encoder(tiny: str, labelled: int, learned: type[Step]) -> None:
+    plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
+    before = replace(plain, steps=(WeightedSum(), Curve(slope=9.0, intercept=9.0)))
     documents = [tw.Document(str(i), f"{ONE[i % 2]} {i}", labels=(["Bee", "Bank"][i % 2],)) for i in range(labelled)]
     fine = tw.train("finetune", documents, model=before, steps=1, batch=2, validation=0.0, progress=False)
-    assert isinstance(fine.combiner, WeightedSum)
-    assert fine.combiner.confidence == learned
-    assert fine.combiner.curve != (9.0, 9.0) or learned == "label_free"
+    assert [type(step) for step in fine.steps] == [WeightedSum, learned]
+    assert fine.steps[1] != before.steps[1]
 
 
 def test_the_method_is_recorded_in_its_one_spelling(tiny: str) -> None:

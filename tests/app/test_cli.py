@@ -78,6 +78,7 @@ def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
     [
         (("options", "svm"), "command options since 0.11; write tagwright train METHOD --options"),
         (("verify", "M"), "command verify since 0.11; write tagwright labels --verify --model DIR"),
+        (("describe", "D", "--test", "T"), "describe --test since 0.11; evaluate --train DOCS warns of documents"),
         (("train", "de-ret", "--options"), 'method "de-ret" since 0.11; it is depl with variant=de_ret'),
         (("train", "combine", "--options"), 'method "combine" since 0.11; it is auto, which takes a saved tagger'),
     ],
@@ -291,15 +292,6 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     assert ["bee", "Bees"] in [row[:2] for row in rows]
 
 
-@pytest.mark.parametrize("command", [("evaluate", *RIGHT), ("compare", *RIGHT, "--run", "wrong.jsonl")])
-def test_a_report_draws_quality_by_frequency_where_there_are_training_documents(
-    command: tuple[str, ...], run: Command, desk: Path
-) -> None:
-    for train, drawn in (((), False), (("--train", "docs.jsonl"), True)):
-        answer(run, *command, *train, "--report", "page.html")
-        assert ("by rank of label frequency" in (desk / "page.html").read_text()) == drawn
-
-
 def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
     run: Command, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -428,9 +420,9 @@ def test_describe_says_what_the_data_hold(run: Command) -> None:
 
 
 def test_describe_as_json(run: Command) -> None:
-    found = json.loads(answer(run, "describe", "docs.jsonl", "--test", "docs.jsonl", "--json"))
+    found = json.loads(answer(run, "describe", "docs.jsonl", "--json"))
     assert found["facts"]["documents"] == 3
-    assert found["warnings"] == ["3 test documents among DOCS too, such as 1 (1)"]
+    assert found["advice"]["method"] == "zero_shot"
 
 
 def test_documents_come_from_standard_input_too(desk: Path) -> None:

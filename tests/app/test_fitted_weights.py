@@ -9,6 +9,7 @@ import pytest
 from tests.app.conftest import Command
 from tests.tiny import tiny_encoder
 
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core import progress
 from tagwright.data.corpus import Corpus
@@ -38,9 +39,9 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
 
 def fitted_weights(folder: str) -> float:
-    combiner = Tagger.load(folder).combiner
-    assert isinstance(combiner, WeightedSum)
-    return combiner.weight("dense")
+    fitted = last(Tagger.load(folder).steps, WeightedSum)
+    assert fitted
+    return fitted.weight("dense")
 
 
 def test_evaluate_fits_weights_to_its_documents_and_says_so(run: Command, options: tuple[str, ...]) -> None:

@@ -99,7 +99,6 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
     ("arguments", "message"),
     [
         (("describe", "prose.jsonl", "--graph"), "prose.jsonl:2: is not JSON"),
-        (("describe", "docs.jsonl", "--test", "prose.jsonl"), "prose.jsonl:2: is not JSON"),
         (("describe", "prose.jsonl", "--labels", "labels.jsonl", "--candidates"), "prose.jsonl:2: is not JSON"),
         (("compare", "prose.jsonl", "--labels", "labels.jsonl", *RUN, *RUN), "prose.jsonl:2: is not JSON"),
         (("evaluate", "prose.jsonl", "--labels", "labels.jsonl"), "prose.jsonl:2: is not JSON"),

@@ -18,7 +18,7 @@ from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
 from tagwright.batch.shard_tagging import ShardTagger
-from tagwright.combining.confidence import squashed
+from tagwright.combining.confidence import Curve, squashed
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.server.application import application
@@ -78,7 +78,7 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
 @pytest.fixture
 def sure(tagger: Tagger) -> Tagger:
     """The same with confidences."""
-    return replace(tagger, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0)))
+    return replace(tagger, steps=(WeightedSum(), Curve(slope=1.0, intercept=0.0)))
 
 
 def ways_to_ask(tagger: Tagger, run: Command, desk: Path) -> Ways:

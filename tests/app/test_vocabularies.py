@@ -142,8 +142,8 @@ READERS_OF_LABELS = {
     "labels": (),
     "enrich": ("docs.csv", "--output", "out.csv", *WORDS),
 }
-OTHERS = {"reviews"}
-"It needs confidences, and reads labels as the others do."
+OTHERS = {"reviews", "serve", "mcp"}
+"They read labels as the others do, and then a review, or requests."
 
 
 def test_every_command_that_takes_an_encoding_is_tried() -> None:

@@ -10,9 +10,11 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.auto import combine
+from tagwright.combining.confidence import Mapped
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.reranked import Reranked, RerankOptions
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -110,14 +112,14 @@ def test_an_empty_document_gets_nothing(learned: Tagger) -> None:
 
 
 def test_an_explained_suggestion_says_what_each_group_of_features_added(plain: Tagger, learned: Tagger) -> None:
-    combiner, (first, *others) = learned.combiner, learned.explain(OTHERS[0])
+    step, (first, *others) = last(learned.steps, LearnedCombiner), learned.explain(OTHERS[0])
     for other in others:  # the constant is the same for all candidates
         added = sum(each.added for each in first.contributions) - sum(each.added for each in other.contributions)
         assert added == pytest.approx(first.score - other.score, abs=1e-4)
-    assert isinstance(combiner, LearnedCombiner)
+    assert step
     names = [each.feature for each in first.contributions]
     assert len(names) == len(set(names))
-    assert set(names) == {name.partition(": ")[0] for name in combiner.ranker.names}
+    assert set(names) == {name.partition(": ")[0] for name in step.ranker.names}
     sizes = [abs(each.added) for each in first.contributions]
     assert sizes == sorted(sizes, reverse=True)
     assert first.evidence
@@ -136,9 +138,9 @@ def test_saved_and_loaded(learned: Tagger, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
 def test_damaged_features_are_an_error(learned: Tagger, tmp_path: Path, name: str, value: float) -> None:
-    combiner = learned.combiner
-    assert isinstance(combiner, LearnedCombiner)
-    combiner.save(tmp_path)
+    step = last(learned.steps, LearnedCombiner)
+    assert step
+    step.save(tmp_path)
     path = tmp_path / "features" / f"{name}.npy"
     array = np.load(path)
     np.save(path, np.full_like(array, value))
@@ -172,7 +174,8 @@ def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> 
     documents = [replace(each, id=NAMES[number % 8]) for number, each in enumerate(TRAINING)]
     tagger = combine.with_more_stages(plain)
     described = combine.describe_corpus(tagger, documents, combine.Config(exclude_self=True))
-    found = described.candidates(tagger.candidates(documents[:8]))
+    pool = tagger.candidates(documents[:8])
+    found = described.candidates(pool, tagger.rank(pool))
     assert all(place not in labels for place, (labels, _) in enumerate(found))
 
 
@@ -181,27 +184,31 @@ def test_documents_that_are_labels_are_excluded_unless_one_is_its_own(plain: Tag
     documents = [replace(each, id=next(name for name in NAMES if name not in each.labels)) for each in TRAINING]
     documents[0] = replace(documents[0], id=documents[0].labels[0]) if own else documents[0]
     for given, excluded in ((None, not own), (own, own)):  # what is set stays
-        combiner = combine.fit(documents, plain, combine.Config(exclude_self=given))[0].combiner
-        assert isinstance(combiner, LearnedCombiner)
-        assert combiner.described.options.exclude_self is excluded
+        steps = combine.fit(documents, plain, combine.Config(exclude_self=given))[0].steps
+        step = last(steps, LearnedCombiner)
+        assert step
+        assert step.described.options.exclude_self is excluded
 
 
 def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: Tagger) -> None:
-    base = learned.combiner
-    assert isinstance(base, LearnedCombiner)
-    richer = combine.with_more_stages(learned)
-    once = combine.describe_corpus(richer, TRAINING, combine.Config())
-    assert once.first is base
-    twice = replace(richer, combiner=replace(base, described=once))
-    assert combine.describe_corpus(twice, TRAINING, combine.Config()).first is base
+    step = last(learned.steps, LearnedCombiner)
+    assert step
+    found = combine.fit(TRAINING, learned)[1]
+    assert found
+    fitted = replace(found, ranker=step.ranker, bias=step.bias)  # as if it were better
+    for _ in range(2):
+        tagger = combine.with_combiner(learned, step.described, fitted)
+        assert tagger
+        assert [type(each) for each in tagger.steps].count(LearnedCombiner) == 2
+        learned = tagger
 
 
 def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
     pool = PoolOptions(exclude=("tfidf",))
-    followed = AppendLabels(WeightedSum(), AppendOptions(by="tfidf"))
-    tagger = combine.fit(TRAINING, replace(plain, combiner=followed, pool=pool))[0]
-    assert isinstance(tagger.combiner, LearnedCombiner)
-    first = tagger.combiner.described.first
+    followed = (WeightedSum(), AppendLabels(AppendOptions(by="tfidf")))
+    tagger = combine.fit(TRAINING, replace(plain, steps=followed, pool=pool))[0]
+    first, *_ = tagger.steps
+    assert [type(step) for step in tagger.steps] == [WeightedSum, LearnedCombiner, Mapped]
     assert isinstance(first, WeightedSum)
     assert first.weight("tfidf") == 0
     assert precision(tagger) > 0.9
@@ -209,11 +216,11 @@ def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> N
 
 def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, learned: Tagger) -> None:
     with pytest.raises(ConfigError, match="exact_match_in_abstract"):
-        replace(plain, combiner=learned.combiner)
+        replace(plain, steps=learned.steps)
 
 
 def test_a_tagger_that_a_language_model_ranks_again_is_refused_with_a_remedy(plain: Tagger) -> None:
-    again = Reranked(WeightedSum(), RerankOptions(by="again"))
-    tagger = replace(plain, rerankers={"again": ExactMatch(LABELS)}, combiner=again)
+    steps = (WeightedSum(), Reranked(RerankOptions(by="again")))
+    tagger = replace(plain, rerankers={"again": ExactMatch(LABELS)}, steps=steps)
     with pytest.raises(ConfigError, match=r"train a tagger without it \(reviews=FILE\).* llm\.model=NAME"):
         combine.fit(TRAINING, tagger)

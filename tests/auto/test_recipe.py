@@ -20,6 +20,7 @@ from tagwright.auto.recipe import TrainedStage
 from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
@@ -239,7 +240,7 @@ def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
     assert asked == [len(OTHERS)]
     tagger.save(tmp_path / "tagger")
     assert np.array_equal(Tagger.load(tmp_path / "tagger").tag(OTHERS, k=3).labels, found.labels)
-    fused = fuse(zero_shot.fit(LABELS, config.zero_shot), replace(tagger, combiner=WeightedSum(by="evidence")))
+    fused = fuse(zero_shot.fit(LABELS, config.zero_shot), replace(tagger, steps=(WeightedSum(by="evidence"),)))
     assert fused.retrievers["knn_dense"].shares == "trained-2"  # exact_match is "trained"
     assert len(fused.tag(OTHERS, k=3)) == len(OTHERS)
 
@@ -256,7 +257,7 @@ def misled(number: int) -> Document:
 def test_a_combiner_is_kept_that_is_better_than_the_sum(tmp_path: Path) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
     tagger = auto.fit([misled(number) for number in range(60)], labels, CONFIG)
-    assert isinstance(tagger.combiner, LearnedCombiner)
+    assert last(tagger.steps, LearnedCombiner)
     found = [misled(number) for number in range(100, 120)]
     right = [each.labels[0] for each in found]
     assert [each[0].id for each in tagger.suggest(found)] == right

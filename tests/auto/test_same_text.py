@@ -16,6 +16,9 @@ from tagwright.api.job import NO_ROWS, Job
 from tagwright.auto import combine
 from tagwright.auto.out_of_fold import Folds
 from tagwright.auto.recipe import Data
+from tagwright.combining.confidence import Curve
+from tagwright.combining.label_free import LabelFree
+from tagwright.combining.steps import Step
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
@@ -130,16 +133,15 @@ def test_a_validation_draws_no_text_twice(documents: list[Document], count: int)
     assert len(rows) == len({documents[row].text.casefold().strip() for row in rows.tolist()}) == count
 
 
-@pytest.mark.parametrize(
-    ("documents", "learned"), [([*TWICE[:19], *TWICE[60:79]], "label_free"), (TEXTS[:20], "fitted")]
-)
-def test_confidences_are_learned_from_twenty_texts_not_from_copies(documents: list[Document], learned: str) -> None:
+@pytest.mark.parametrize(("documents", "learned"), [([*TWICE[:19], *TWICE[60:79]], LabelFree), (TEXTS[:20], Curve)])
+def test_confidences_are_learned_from_twenty_texts_not_from_copies(
+    documents: list[Document], learned: type[Step]
+) -> None:
     labels = Vocabulary([Label(word, (word,)) for word in WORDS])
     named = [replace(each, labels=(each.text.split()[0].lower(),)) for each in documents]
     job, gold = Job(method="rts", config=rts.Config(), documents=named, labels=labels), labels.gold(named)
     tagger = job._confident(Tagger(labels, {"exact_match": ExactMatch(labels)}), named, {}, gold, NO_ROWS)
-    assert isinstance(tagger.combiner, WeightedSum)
-    assert tagger.combiner.confidence == learned
+    assert [type(step) for step in tagger.steps] == [WeightedSum, learned]
 
 
 def test_copies_are_found_whatever_their_case_and_documents_without_text_are_no_copies() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.corpus_features import NearestDocuments, count_labels, label_properties
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.types import Label, Run
 
 ANIMALS, BEES, HONEY = (
@@ -48,7 +47,7 @@ def test_documents_are_counted_among_the_first_ten_and_anywhere() -> None:
 
 def test_counts_follow_the_labels() -> None:
     before = [ANIMALS, BEES, HONEY]
-    described = CandidateFeatures(WeightedSum(), before, counts={"first ten": np.array([5, 6, 7])})
+    described = CandidateFeatures(before, counts={"first ten": np.array([5, 6, 7])})
     other = described.with_labels(before, [HONEY, Label("new", ("New",)), ANIMALS])
     assert other.label_features["first ten"].tolist() == pytest.approx(np.log([8, 1, 6]))
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.combining.confidence import Platt
+from tagwright.combining.confidence import Curve, Platt
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.reranked import Reranked, RerankOptions
-from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
-from tagwright.core.saved import read_manifest, write_manifest
-from tagwright.errors import ConfigError, ModelError
+from tagwright.combining.steps import Step
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.errors import ConfigError
 from tagwright.types import Distribution, Document, Floats, Run, Stage
 
 
@@ -44,9 +44,17 @@ def pool(said: Sequence[dict[int, float]]) -> tuple[CandidatePool, Says]:
     return CandidatePool.of(documents, {"words": FOUND}, stages, dict.fromkeys(stages)), stage
 
 
+def ranked(pool: CandidatePool, *steps: Step) -> Run:
+    """What the steps make of the weighted sum."""
+    run = WeightedSum().apply(pool.without("llm"), FOUND)
+    for step in steps:
+        run = step.apply(pool, run)
+    return run
+
+
 def test_only_the_first_candidates_are_asked_about_and_the_others_keep_their_scores() -> None:
     asked, stage = pool([{5: 1, 7: 9}, {}])
-    run = Reranked(WeightedSum(), OPTIONS).combine(asked)
+    run = ranked(asked, Reranked(OPTIONS))
     assert stage.asked == [[5, 6, 7], [5, 6]]
     assert run[0][0].tolist() == [7, 6, 8, 5]  # 7 + 3, 8, 6, 9 - 5
     assert run[0][1].tolist() == [10, 8, 6, 4]
@@ -56,19 +64,20 @@ def test_only_the_first_candidates_are_asked_about_and_the_others_keep_their_sco
 
 def test_what_each_stage_adds_is_the_score() -> None:
     asked, _ = pool([{5: 1, 7: 9}, {}])
-    combiner = Reranked(WeightedSum(), OPTIONS)
-    combiner.combine(asked)
-    found = combiner.explain(asked)
+    first, again = WeightedSum(), Reranked(OPTIONS)
+    before = asked.without("llm")
+    found = again.explain(asked, first.apply(before, FOUND), first.explain(before, FOUND, None))
+    assert found
     assert found.names == ("words", "llm")
     assert {each.feature: each.added for each in found.of(0, [7])[7]} == {"words": 7.0, "llm": 3.0}
 
 
 def test_confidences_are_learned_but_where_the_stage_says_nothing() -> None:
     asked, _ = pool([{5: 1, 7: 9}, {}])
-    first = WeightedSum(confidence="fitted", curve=(0.0, -1.0))
-    plain = first.combine(asked.without("llm"))
+    curve = Curve(intercept=-1.0)
+    plain = ranked(asked, curve)
     assert plain.confidences is not None
-    run = Reranked(first, OPTIONS, Platt(1.0, -8.0)).combine(asked)
+    run = ranked(asked, curve, Reranked(OPTIONS, Platt(1.0, -8.0)))
     assert run.confidences is not None
     assert run.confidences[1] == pytest.approx(0.5)  # a score of 8
     assert run.confidences[4:].tolist() == plain.confidences[4:].tolist()
@@ -76,8 +85,8 @@ def test_confidences_are_learned_but_where_the_stage_says_nothing() -> None:
 
 def test_confidences_that_were_not_learned_stay_in_their_order() -> None:
     asked, _ = pool([{8: 9, 5: 1}, {}])
-    first = WeightedSum(confidence="fitted", curve=(1.0, 0.0))
-    plain, run = first.combine(asked.without("llm")), Reranked(first, OPTIONS).combine(asked)
+    curve = Curve(slope=1.0)
+    plain, run = ranked(asked, curve), ranked(asked, curve, Reranked(OPTIONS))
     assert plain.confidences is not None
     assert run.confidences is not None
     assert run.labels.tolist() != plain.labels.tolist()
@@ -85,21 +94,12 @@ def test_confidences_that_were_not_learned_stay_in_their_order() -> None:
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
-    combiner = Reranked(WeightedSum(weights={"words": 2.0}), OPTIONS, Platt(1.0, -8.0))
-    combiner.save(tmp_path)
-    assert Reranked.load(tmp_path, []) == combiner
-    write_manifest(tmp_path, "reranked", {**read_manifest(tmp_path, "reranked"), "first": "Reranked"})
-    with pytest.raises(ModelError, match="no combiner ranks first"):
-        Reranked.load(tmp_path, [])
+    step = Reranked(OPTIONS, Platt(1.0, -8.0))
+    step.save(tmp_path)
+    assert Reranked.load(tmp_path, []) == step
 
 
 def test_a_stage_that_is_not_there_is_refused() -> None:
     with pytest.raises(ConfigError, match='"llm" is to rank again, the re-rankers are none'):
-        Reranked(WeightedSum(), OPTIONS).check(["words"], [])
-    Reranked(WeightedSum(), OPTIONS).check(["words"], ["llm"])
-
-
-def test_only_a_sum_or_a_learned_combiner_is_ranked_again() -> None:
-    followed = AppendLabels(WeightedSum(), AppendOptions(by="words"))
-    with pytest.raises(ConfigError, match="a language model cannot rank again what AppendLabels combines"):
-        Reranked(followed, OPTIONS).check(["words"], ["llm"])
+        Reranked(OPTIONS).check(["words"], [])
+    assert Reranked(OPTIONS).check(["words"], ["llm"]) == ("llm",)

@@ -9,6 +9,8 @@ from tests.sources import modules
 
 TEXTS_COMPARED = {
     "review/documents.py": "a document of a review is its id and its text",
+    "review/applied.py": "`find` compares the texts",
+    "review/merging.py": "`first_id` compares the texts; exports of decisions hold none",
     "review/export.py": "`find` compares the texts",
     "data/run_files.py": "`fitting` compares the texts",
     "batch/shards.py": "the digest of a shard is over ids and texts",

@@ -184,13 +184,13 @@ def test_metadata_that_hold_nothing_but_labels_are_named_by_every_way(
             tw.train(method, corpus, labels, progress=False)
         assert hint in caplog.messages
         caplog.clear()
-    found = describe(corpus, labels, None)
+    found = describe(corpus, labels)
     assert "codes looks like labels, whose ids or names it holds: --columns labels=codes" in found.warnings
     assert "codes" not in found.fields  # MICoL would learn from the labels
     assert found.methods[2] == "metadata (MICoL): no, no metadata value is shared by two documents"
     labelled = Corpus.of(records, labels="codes")
     assert labels.gold(labelled).labels.tolist() == [0, 2, 1]
-    assert "place" in describe(labelled, labels, None).fields
+    assert "place" in describe(labelled, labels).fields
     assert not caplog.messages
 
 

@@ -12,6 +12,7 @@ from sentence_transformers.sentence_transformer.modules import Normalize
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
 from tagwright import zero_shot
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.cache import Cache, user_cache
 from tagwright.encoders import static
@@ -68,10 +69,12 @@ def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypat
     expected = SentenceTransformer(str(distil(tmp_path / "static", tiny)), device="cpu").encode(["bee wasp"])
     np.testing.assert_allclose(BiEncoder.load("static").encode_raw(["bee wasp"]), expected, atol=1e-6)
     assert first.suggest("honey bee", k=1)[0].name == second.suggest("honey bee", k=1)[0].name == "bee"
-    assert isinstance(first.combiner, WeightedSum)
-    assert first.combiner.weights["dense"] == zeroshot.STATIC_WEIGHT < zeroshot.WEIGHTS["dense"]
-    given = zero_shot(["bee", "market"], encoder="static", stages=["dense"], weights=[2.0], language="english").combiner
-    assert isinstance(given, WeightedSum)
+    combined = last(first.steps, WeightedSum)
+    assert combined
+    assert combined.weights["dense"] == zeroshot.STATIC_WEIGHT < zeroshot.WEIGHTS["dense"]
+    heavy = zero_shot(["bee", "market"], encoder="static", stages=["dense"], weights=[2.0], language="english")
+    given = last(heavy.steps, WeightedSum)
+    assert given
     assert given.weights["dense"] == 2.0
     first.save(tmp_path / "model")
     assert [kind.name for kind in user_cache().contents() if kind.name != "embeddings"] == ["static encoder"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tagwright.auto import out_of_fold
-from tagwright.evaluation.advice import METHODS, advise, next_step
+from tagwright.evaluation.advice import advise, next_step
 
 PAGES = Path(__file__).parents[2] / "docs"
 
@@ -44,7 +44,3 @@ def test_a_stage_is_not_tried_without_the_packages_that_train_it(monkeypatch: py
     monkeypatch.setattr(out_of_fold, "find_spec", lambda package: package)
     assert row.lacking(held) == ""
     assert "(here 3)" in row.lacking({**held, "labelled": 3})
-
-
-def test_advice_holds_no_figure_of_a_corpus() -> None:
-    assert not [advice for _, advice in METHODS if re.search(r"\d", advice.why)]

@@ -12,8 +12,8 @@ from tagwright.evaluation.calibration import (
     Judged,
     _Areas,
     _brier,
+    _CalibrationError,
     assess,
-    calibration_error,
     reliability,
     risk_coverage,
     thresholds,
@@ -29,10 +29,10 @@ def arrays(pairs: list[tuple[float, bool]]) -> tuple[Doubles, Mask]:
 
 
 def measured(confidence: Doubles, right: Mask) -> dict[str, float]:
-    """Brier score, AURC and AUGRC of suggestions for a document each."""
+    """Brier score, calibration error, AURC and AUGRC of suggestions for a document each."""
     one = np.ones(len(right), np.int64)
     judged = Judged(one, np.arange(len(right)), one, confidence, right)
-    measures: list[Measures] = [_brier("Brier", judged), _Areas.of(judged)]
+    measures: list[Measures] = [_brier("Brier", judged), _CalibrationError.of("ECE", judged), _Areas.of(judged)]
     weights = np.ones((1, len(right)))
     return {
         name: value
@@ -41,8 +41,13 @@ def measured(confidence: Doubles, right: Mask) -> dict[str, float]:
     }
 
 
+def calibration_error(confidence: Doubles, right: Mask) -> float:
+    bins = reliability(confidence, right)
+    return sum(each.suggestions * abs(each.confidence - each.right) for each in bins) / max(1, len(right))
+
+
 @given(PAIRS, st.integers(1, 12))
-def test_calibration_error_is_that_of_a_plain_loop(pairs: list[tuple[float, bool]], bins: int) -> None:
+def test_the_bins_of_a_diagram_are_those_of_a_plain_loop(pairs: list[tuple[float, bool]], bins: int) -> None:
     inside = defaultdict(list)
     for sure, right in pairs:
         below = sum(other < sure for other, _ in pairs)
@@ -52,11 +57,11 @@ def test_calibration_error_is_that_of_a_plain_loop(pairs: list[tuple[float, bool
         for part in inside.values()
     )
     confidence, right_ = arrays(pairs)
-    assert calibration_error(confidence, right_, bins) == pytest.approx(expected)
     points = list(reliability(confidence, right_, bins))
     assert sum(point.suggestions for point in points) == len(pairs)
     assert [point.suggestions for point in points] == [len(inside[each]) for each in sorted(inside)]
     assert sum(p.suggestions * abs(p.confidence - p.right) for p in points) == pytest.approx(expected * len(pairs))
+    assert measured(confidence, right_)["ECE"] == pytest.approx(calibration_error(confidence, right_))
 
 
 @given(PAIRS)
@@ -149,8 +154,7 @@ def test_nothing_is_said_of_no_suggestions() -> None:
     empty = Run.from_rows([[], []])
     assert assess(Judged.of(empty, np.zeros(0), Run.from_rows([[0], [1]]))) is None
     nothing, none = np.zeros(0), np.zeros(0, np.bool_)
-    assert calibration_error(nothing, none) == 0
-    assert measured(nothing, none) == {"Brier": 0, "AURC": 0, "AUGRC": 0}
+    assert measured(nothing, none) == {"Brier": 0, "ECE": 0, "AURC": 0, "AUGRC": 0}
     assert not len(risk_coverage(nothing, none).risk)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -23,15 +22,13 @@ BEES = Document("1", title="Bees", abstract="They fly far.", metadata={"author":
 WASPS = Document("2", title="Wasps", sections=(Section("Wings", 1, ("Four.",)),), metadata={"author": ("Ann",)})
 
 
-def warnings(
-    documents: Sequence[Document], labels: Vocabulary | None = None, test: Sequence[Document] | None = None
-) -> tuple[str, ...]:
-    return describe(documents, labels, test).warnings
+def warnings(documents: Sequence[Document], labels: Vocabulary | None = None) -> tuple[str, ...]:
+    return describe(documents, labels).warnings
 
 
 def test_documents_are_counted() -> None:
     """Words: 4 (title 1, abstract 3) and 3 (title, heading, paragraph); the median 3.5 is cut to 3."""
-    assert describe([BEES, WASPS], None, None).facts == {
+    assert describe([BEES, WASPS], None).facts == {
         "documents": 2,
         "words per document (median)": 3,
         "words per document (largest)": 4,
@@ -46,7 +43,7 @@ def test_documents_are_counted() -> None:
 
 
 def test_labels_are_counted() -> None:
-    facts = describe([BEES], LABELS, None).facts
+    facts = describe([BEES], LABELS).facts
     assert {name: facts[name] for name in list(facts)[-5:]} == {
         "labels": 3,
         "names per label (mean)": pytest.approx(5 / 3),
@@ -62,11 +59,6 @@ def test_documents_without_text_and_with_the_same_text_are_named() -> None:
         "1 document without any text, such as e",
         "2 documents with the text of another, such as 2 and 1",
     )
-
-
-def test_test_documents_among_the_documents_are_named() -> None:
-    test = [Document("t", "Bees", "They fly far."), Document("u", "Ants")]
-    assert warnings([BEES], None, test) == ("1 test document among DOCS too, such as t (1)",)
 
 
 def test_a_metadata_value_that_links_too_many_is_named() -> None:
@@ -86,14 +78,14 @@ def test_unknown_gold_labels_are_named() -> None:
 
 
 def test_methods_need_what_they_learn_from() -> None:
-    assert describe([Document("1", "Bees")], None, None).methods == (
+    assert describe([Document("1", "Bees")], None).methods == (
         "zero_shot: needs a vocabulary (--labels)",
         "text pairs (RTS, MACLR): no, no document has a title and a text",
         "metadata (MICoL): no, no metadata value is shared by two documents",
         "full text (FuTex): no, no document has sections",
         "supervised (DEPL): no, no document has labels",
     )
-    assert describe([BEES, WASPS], LABELS, None).methods == (
+    assert describe([BEES, WASPS], LABELS).methods == (
         "zero_shot: yes, nothing is trained",
         "text pairs (RTS, MACLR): yes, 2 of 2 documents have a title and a text",
         "metadata (MICoL): yes, by author",
@@ -105,39 +97,19 @@ def test_methods_need_what_they_learn_from() -> None:
 def test_labels_decide_with_which_method_to_begin() -> None:
     papers = [Document(str(number), sections=(Section("", 1, ("word " * 2000,)),)) for number in range(20)]
     labelled = [replace(paper, labels=("bee",)) for paper in papers]
-    assert describe([*papers, *labelled[:19]], LABELS, None).advice.method == "zero_shot"
-    assert describe(labelled, LABELS, None).advice.method == "auto"
-
-
-def papers(**fields: Any) -> list[Document]:
-    return [Document(str(number), "A title", **fields) for number in range(1000)]
-
-
-def recommended(documents: list[Document], labels: Vocabulary | None = LABELS) -> list[str]:
-    return [each.method for each in describe(documents, labels, None).best_at]
-
-
-def test_each_method_is_recommended_where_the_tables_say_what_it_is_best_at() -> None:
-    assert recommended(papers()) == []
-    assert recommended(papers(abstract="Bees fly.")) == ["rts"]
-    assert recommended(papers(abstract="Bees fly.")[:-1]) == []
-    assert recommended(papers(metadata={"reference": ("b1",)})) == ["micol"]
-    assert recommended(papers(sections=(Section("", 1, ("Bees fly.",)),))) == ["rts", "futex"]
-    assert recommended(papers(labels=("bee",))) == ["svm"]
-    rare = [replace(each, labels=(f"label{number}",)) for number, each in enumerate(papers())]
-    assert recommended(rare) == ["depl"]
-    assert recommended(papers(abstract="Bees fly."), None) == []  # without a vocabulary there is nothing to train
+    assert describe([*papers, *labelled[:19]], LABELS).advice.method == "zero_shot"
+    assert describe(labelled, LABELS).advice.method == "auto"
 
 
 def test_many_metadata_fields_do_not_hide_the_advice() -> None:
     documents = [Document("1", "Bees", metadata={f"m{number}": ("x",) for number in range(9)})]
-    brief, whole = (describe(documents, LABELS, None, brief=brief) for brief in (True, False))
+    brief, whole = (describe(documents, LABELS, brief=brief) for brief in (True, False))
     assert brief.advice == whole.advice
     assert len(brief.facts) < len(whole.facts)
 
 
 def test_labels_given_by_name_occur_and_documents_that_are_labels_are_noticed() -> None:
     labels = Vocabulary([Label("d1", ("Bees",)), Label("2", ("Owls",))])
-    found = describe([Document("d1", "Bees", labels=("Owls",)), Document("d2", "Owls")], labels, None)
+    found = describe([Document("d1", "Bees", labels=("Owls",)), Document("d2", "Owls")], labels)
     assert found.facts["labels that occur in the documents"] == 1
     assert "1 document with the id of a label; where no label is its own, score with --exclude-self" in found.warnings

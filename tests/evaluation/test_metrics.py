@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,11 +9,9 @@ from hypothesis import strategies as st
 
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
-    FrequencyBin,
     Gains,
     Hits,
     ancestors,
-    by_frequency,
     ceiling,
     inverse_propensity,
     ndcg,
@@ -28,7 +23,6 @@ from tagwright.evaluation.metrics import (
     success,
     unreached,
 )
-from tagwright.evaluation.report.plots import rank_plot
 from tagwright.evaluation.resampling import MacroF1, sampled_values
 from tagwright.types import Run
 
@@ -110,49 +104,6 @@ def test_sample_f1_is_that_of_scikit_learn_on_the_first_suggestions(
         right[row, list(labels)] = 1
     theirs = sklearn_metrics.f1_score(right, predicted, average="samples", zero_division=0)
     assert sample_f1(hits_of(rankings, gold), suggested, k).mean() == pytest.approx(theirs)
-
-
-rows = st.lists(st.sets(st.integers(0, 12), max_size=6), min_size=4, max_size=4)
-
-
-def test_labels_stand_from_rare_to_frequent_and_those_that_are_never_gold_are_not_counted() -> None:
-    train = Run.from_rows([{0, 1, 3}, {0, 1}, {0}])
-    gold = Run.from_rows([{0, 1}, {2}])
-    run = Run.from_rows([{0: 0.9, 3: 0.8}, {2: 0.7, 1: 0.6}])
-    # 2 occurs never, 1 twice, 0 three times; 3 is gold nowhere. Label 2 is found, 1 is missed, 0 is found.
-    assert by_frequency(run, gold, train, k=1, size=1) == [
-        FrequencyBin(0, 1, 1.0),
-        FrequencyBin(1, 2, 0.0),
-        FrequencyBin(2, 3, 1.0),
-    ]
-    assert by_frequency(run, gold, train, k=1, size=2) == [FrequencyBin(0, 3, 2 / 3)]
-
-
-@given(rows, rows, rows, st.integers(1, 5), st.integers(1, 20))
-def test_the_bins_together_are_macro_f1(
-    run: list[set[int]], gold: list[set[int]], train: list[set[int]], k: int, size: int
-) -> None:
-    runs = [Run.from_rows(part) for part in (run, gold, train)]
-    bins = by_frequency(*runs, k=k, size=size)
-    total = sum((each.last - each.first) * each.macro_f1 for each in bins)
-    labels = bins[-1].last if bins else 0
-    assert total == pytest.approx(
-        labels * sampled_values([MacroF1.of("F", runs[0], runs[1], k)], np.ones((1, len(runs[0]))))[0, 0]
-    )
-    assert labels == len(np.unique(runs[1].labels))
-    assert all(each.last - each.first >= min(size, labels) for each in bins)
-
-
-def test_a_curve_is_drawn_from_left_to_right_and_its_best_bin_touches_the_top() -> None:
-    plot = rank_plot(
-        {"<svm>": [FrequencyBin(0, 100, 0.1), FrequencyBin(100, 200, 0.4)], "depl": [FrequencyBin(0, 200, 0.2)]}
-    )
-    lines = ElementTree.fromstring(re.findall(r"<svg.*</svg>", plot, re.DOTALL)[0]).findall("g/polyline")
-    first, second = ([tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in lines)
-    assert [x for x, _ in first] == pytest.approx([50 + 520 / 4, 50 + 520 * 3 / 4])
-    assert [y for _, y in first] == pytest.approx([195.0, 0.0])
-    assert second == [(310.0, 130.0)]
-    assert "<svm>" not in plot
 
 
 GOLD = Run.from_rows([[0, 1], [2], [3, 1]])

@@ -10,6 +10,7 @@ import pytest
 from tests.server.conftest import word_tagger
 
 import tagwright as tw
+from tagwright.combining.confidence import Curve
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import digest
 from tagwright.data.corpus import Corpus
@@ -68,7 +69,7 @@ def test_the_record_says_what_a_version_was_made_from(tmp_path: Path) -> None:
     assert record["digests"]["vocabulary"] == digest(tw.Vocabulary(labels))
     again = models.add(tmp_path / "svm").record
     assert again["digests"] == record["digests"]
-    other = replace(tw.load(tmp_path / "svm"), combiner=WeightedSum(weights={"linear": 2.0}))
+    other = replace(tw.load(tmp_path / "svm"), steps=(WeightedSum(weights={"linear": 2.0}),))
     changed = models.add(other).record["digests"]
     assert changed["data"] == record["digests"]["data"]
     assert changed["vocabulary"] == record["digests"]["vocabulary"]
@@ -221,7 +222,7 @@ def test_a_version_that_estimates_no_confidences_is_promoted_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     models, plain = tw.Models(tmp_path / "models"), word_tagger()
-    fitted = replace(plain, combiner=WeightedSum(confidence="fitted", curve=(1.0, 0.0)))
+    fitted = replace(plain, steps=(WeightedSum(), Curve(slope=1.0, intercept=0.0)))
     for tagger in (plain, fitted, worse()):
         models.add(tagger)
     for version in (2, 2, 3, 1):
@@ -234,7 +235,7 @@ def test_any_two_versions_are_compared_and_a_worse_one_is_promoted_with_a_warnin
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     models = tw.Models(tmp_path / "models")
-    as_good = replace(word_tagger(), combiner=WeightedSum(weights={"exact_match": 2.0}))
+    as_good = replace(word_tagger(), steps=(WeightedSum(weights={"exact_match": 2.0}),))
     for tagger in (word_tagger(), as_good, worse()):
         models.add(tagger)
     assert list(models.compare(3, DOCUMENTS, other=2, y=GOLD)) == [("0003", "0002")]

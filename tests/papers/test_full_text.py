@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,18 +89,18 @@ def test_paragraphs_may_be_averaged_at_the_length_that_the_encoder_gives_them() 
         stage(unit_paragraphs=False)
 
 
-def test_title_and_abstract_may_count_as_much_as_all_sections() -> None:
-    half = stage(abstract="half").read([PAPER])[0][0]
-    body = (OAK + (MOSS + (STONE + MIXED) / 2) / 2) / 2
-    np.testing.assert_allclose(half, (BEES + body) / np.linalg.norm(BEES + body), atol=1e-6)
-    np.testing.assert_allclose(stage(abstract="half").read([PLAIN])[0], stage().read([PLAIN])[0], atol=1e-6)
-
-
-def test_top_sections_may_count_more_by_their_heading() -> None:
-    weighted = stage(weights={"abstract": 4, "INTRO": 2, "details": 9}).read([PAPER])[0][0]
-    body = (MOSS + (STONE + MIXED) / 2) / 2  # Details is no top section
-    expected = 4 * BEES + 2 * OAK + body
-    np.testing.assert_allclose(weighted, expected / np.linalg.norm(expected), atol=1e-6)
+@pytest.mark.parametrize(("gone", "warns"), [("section", False), ("half", True)])
+def test_a_stage_that_was_saved_with_weights_of_sections_loads_and_says_that_they_are_gone(
+    gone: str, warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    encoder = BagOfWords()
+    full = FullText(Dense(LABELS, encoder, DenseOptions(label_text="name")), FullTextOptions(shortest=0))
+    full.save(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    manifest["options"] |= {"abstract": gone, "weights": {}}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert FullText.load(tmp_path, LABELS, lambda _: encoder).options == full.options
+    assert ("its sections had weights" in caplog.text) == warns
 
 
 def test_the_best_paragraphs_speak_for_a_label() -> None:
@@ -134,11 +136,6 @@ def test_the_nearest_paragraphs_are_quoted_with_their_section() -> None:
     assert stage().spans(EMPTY, [3])[0] == ()
 
 
-def test_weights_need_sections() -> None:
-    with pytest.raises(ConfigError, match="weights are for tree and sections; aggregate is best"):
-        FullTextOptions(aggregate="best", weights={"abstract": 2.0})
-
-
 trees = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=12)
 
 
@@ -167,10 +164,3 @@ def test_shares_give_the_mean_of_means(tree: list[tuple[int, int]], seed: int) -
     if expected is not None:
         assert shares.sum() == pytest.approx(1, abs=1e-5)
         assert float(shares @ np.array(leaves)) == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_section_may_count_more_than_its_siblings() -> None:
-    # three parts of four for the first section, one for the second, which has two paragraphs
-    assert tree_shares([1, 1], [1, 2], [3.0, 1.0]).tolist() == [0.75, 0.125, 0.125]
-    # its own paragraph counts 1, its subsection 3
-    assert tree_shares([1, 2], [1, 1], [1.0, 3.0]).tolist() == [0.25, 0.75]

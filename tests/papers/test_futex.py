@@ -67,8 +67,8 @@ class Says(Fixed):
 def test_example_3_1(order: Any, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
     found, both = Says({0: 1.0, 1: 1.0, 2: 1.0}), Says({0: 3.0, 1: 2.0, 2: 1.0})
-    combiner = WeightedSum(by="ranks", rank_constant=0, weights={"exact_match": 0.0})
-    ensemble = Tagger(labels, {"exact_match": found}, {"abstract": both, "fulltext": both}, combiner=combiner)
+    steps = (WeightedSum(by="ranks", rank_constant=0, weights={"exact_match": 0.0}),)
+    ensemble = Tagger(labels, {"exact_match": found}, {"abstract": both, "fulltext": both}, steps=steps)
     assert ensemble.tag([PAPERS[0]]).scores.tolist() == pytest.approx([2.0, 1.0, 0.67], abs=0.005)
     # Parabel's order in the example is E, B, A, D, C
     probable = Says(dict(zip([4, 1, 0, 3, 2], [0.9, 0.8, 0.7, 0.6, 0.5], strict=True)))
@@ -101,7 +101,7 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
     assert loaded.tag(UNSEEN).labels.tolist() == tagger.tag(UNSEEN).labels.tolist()
 
 
-KINDS = {"bm25": "Lexical", "dense": "FullText", "fulltext": "FullText", "classifier": "Trees"}
+KINDS = {"dense": "FullText", "fulltext": "FullText", "classifier": "Trees"}
 "Of the stages that read no names, but for the abstract's."
 
 
@@ -117,8 +117,8 @@ KINDS = {"bm25": "Lexical", "dense": "FullText", "fulltext": "FullText", "classi
             "",
         ),
         (
-            {"network": "bi", "retrievers": ("exact_match", "bm25", "dense"), "self_training": False},
-            "exact_match bm25 dense abstract fulltext",
+            {"network": "bi", "retrievers": ("exact_match", "dense"), "self_training": False},
+            "exact_match dense abstract fulltext",
             "FullText",
         ),
     ],

@@ -16,6 +16,7 @@ from tagwright.auto.combiner import CombinerOptions
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
+from tagwright.combining.steps import last
 from tagwright.papers import futex, svm
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.fuse import fuse
@@ -74,8 +75,9 @@ def test_every_stage_of_a_trained_tagger_is_a_group_of_features(method: str, enc
     tagger = make(encoder)
     assert stage in tagger.stages
     tagger = combine.fit(DOCUMENTS, tagger, combine.Config(combiner=OPTIONS))[0]
-    assert isinstance(tagger.combiner, LearnedCombiner), "what is named after the title is right: the sum does not know"
-    groups = {name.partition(": ")[0] for name in tagger.combiner.ranker.names}
+    learned = last(tagger.steps, LearnedCombiner)
+    assert learned, "what is named after the title is right: the sum does not know"
+    groups = {name.partition(": ")[0] for name in learned.ranker.names}
     assert groups | {"neighbours"} == {*tagger.stages, *GROUPS}  # neighbours: where a stage has vectors of documents
     tagger.save(tmp_path / "tagger")
     before, after = tagger.tag(DOCUMENTS, k=1), Tagger.load(tmp_path / "tagger").tag(DOCUMENTS, k=1)

@@ -69,13 +69,13 @@ def test_models_suggest_from_another_vocabulary_if_one_is_given(tmp_path: Path) 
 
 def test_what_was_trained_is_served_again_if_it_was_trained_from_this_model(tmp_path: Path) -> None:
     base = replace(word_tagger(), training={"date": "2026-01-01"})
-    trained = replace(base, combiner=WeightedSum(weights={"tfidf": 3.0}), training={"before": base.training})
+    trained = replace(base, steps=(WeightedSum(weights={"tfidf": 3.0}),), training={"before": base.training})
     model = ServedModel("bees", base, "Bees")
     use_trained(model, tmp_path / "kept")  # nothing is there yet
     assert model.tagger is base
     trained.save(tmp_path / "kept")
     use_trained(model, tmp_path / "kept")
-    assert model.tagger.combiner == trained.combiner
+    assert model.tagger.steps == trained.steps
     newer = ServedModel("bees", replace(base, training={"date": "2026-02-02"}), "Bees")
     use_trained(newer, tmp_path / "kept")
     assert newer.tagger.training == {"date": "2026-02-02"}
@@ -85,13 +85,13 @@ def test_the_version_in_use_is_served_again_and_another_model_becomes_a_version(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     base = replace(word_tagger(), training={"date": "2026-01-01"})
-    trained = replace(base, combiner=WeightedSum(weights={"tfidf": 3.0}), training={"before": base.training})
+    trained = replace(base, steps=(WeightedSum(weights={"tfidf": 3.0}),), training={"before": base.training})
     models = Models(tmp_path / "versions")
     models.add(base)
     models.add(trained, after="0001")
     model = ServedModel("bees", base, "Bees")
     use_trained(model, models.folder)
-    assert (model.version, model.tagger.combiner, model.history) == ("bees 0002", trained.combiner, models.folder)
+    assert (model.version, model.tagger.steps, model.history) == ("bees 0002", trained.steps, models.folder)
     models.rollback()
     use_trained(again := ServedModel("bees", base, "Bees"), models.folder)
     assert (again.version, again.tagger.training) == ("bees 0001", base.training)

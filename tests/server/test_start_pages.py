@@ -12,6 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import reviewing, word_tagger
 
+from tagwright.combining.confidence import Curve
+from tagwright.combining.label_free import LabelFree
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.server.access import Access
 from tagwright.server.application import application
@@ -47,6 +49,7 @@ def test_a_text_gets_the_suggestions_that_programs_get(client: TestClient) -> No
     for form in ({"text": TEXT}, {"text": TEXT, "model": "law"}, {"text": TEXT, "limit": "1"},
                  {"text": TEXT, "language": "sv"}):  # fmt: skip
         asked = {**form, "limit": int(form.get("limit", 10))}
+        asked |= {"names_in": asked.pop("language")} if "language" in asked else {}
         answer = client.post("/api/suggest", json=asked).json()["suggestions"]
         page = client.post("/", data={**form, "text": TEXT.replace("\n", "\r\n")}).text  # as browsers send it
         assert names(page) == [each["name"] for each in answer]
@@ -93,8 +96,8 @@ def test_a_confidence_is_a_word_with_the_number_behind_it() -> None:
 def test_the_page_says_where_an_estimate_was_made_without_labelled_documents() -> None:
     """By the model that comes with the package, and by a curve learned from labels."""
     tagger = word_tagger()
-    sums = {"untrained": WeightedSum(confidence="label_free"), "taught": WeightedSum(confidence="fitted")}
-    models = [ServedModel(name, replace(tagger, combiner=combiner), name) for name, combiner in sums.items()]
+    sums = {"untrained": (WeightedSum(), LabelFree()), "taught": (WeightedSum(), Curve())}
+    models = [ServedModel(name, replace(tagger, steps=steps), name) for name, steps in sums.items()]
     with TestClient(application(models)) as client:
         pages = {name: client.post("/", data={"text": TEXT, "model": name}).text for name in sums}
         german = client.post("/?lang=de", data={"text": TEXT, "model": "untrained"}).text

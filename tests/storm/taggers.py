@@ -59,7 +59,7 @@ def taggers(folder: Path) -> list[Path]:
         "words": Tagger(
             LABELS,
             {"exact_match": ExactMatch(LABELS), "lexical": Lexical(LABELS)},
-            combiner=WeightedSum(weights={"exact_match": 0.5}),
+            steps=(WeightedSum(weights={"exact_match": 0.5}),),
         ),
         "linear": Tagger(LABELS, {"svm": svm, "trees": trees}),
         "dense": Tagger(LABELS, {"dense": indexed, "full": FullText(dense)}),

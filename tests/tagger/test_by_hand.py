@@ -15,7 +15,10 @@ from tests.fixed import Fixed
 
 from tagwright.combining.candidate_features import FeatureOptions
 from tagwright.combining.combiner import Combiner
+from tagwright.combining.confidence import Curve
+from tagwright.combining.label_free import LabelFree
 from tagwright.combining.pool import CandidatePool, PoolOptions
+from tagwright.combining.steps import Step
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
@@ -33,39 +36,39 @@ def as_lists(run: Run) -> tuple[list[int], list[int], list[float]]:
 def test_evidence_of_the_stages_is_added_with_their_weights() -> None:
     """log2(1 + 3) = 2 and log2(1 + 1) = 1: twice the first and once the second make 4 for label 0, 1 for label 1."""
     found = {"a": Fixed({0: 3.0}), "b": Fixed({1: 1.0})}
-    run = Tagger(LABELS, found, combiner=WeightedSum(weights={"a": 2.0})).tag(DOCUMENTS[:1])
+    run = Tagger(LABELS, found, steps=(WeightedSum(weights={"a": 2.0}),)).tag(DOCUMENTS[:1])
     assert as_lists(run) == ([0, 2], [0, 1], [4.0, 1.0])
 
 
 def test_a_sum_of_scores_adds_standard_scores() -> None:
     """Two candidates: each stage's standard scores are 1 and -1, so three times the second outweighs the first."""
     found = {"a": Fixed({0: 3.0}), "b": Fixed({1: 1.0})}
-    run = Tagger(LABELS, found, combiner=WeightedSum(by="scores", weights={"b": 3.0})).tag(DOCUMENTS[:1])
+    run = Tagger(LABELS, found, steps=(WeightedSum(by="scores", weights={"b": 3.0}),)).tag(DOCUMENTS[:1])
     assert as_lists(run) == ([0, 2], [1, 0], [2.0, -2.0])
 
 
 def test_a_curve_makes_confidences_of_standard_scores(tmp_path: Path) -> None:
     """Standard scores 1 and -1, slope log 3 and no intercept: the odds are 3 to 1 and 1 to 3."""
     found = {"a": Fixed({0: 3.0, 1: 1.0})}
-    combiner = WeightedSum(confidence="fitted", curve=(math.log(3.0), 0.0))
-    run = Tagger(LABELS, found, combiner=combiner).tag(DOCUMENTS[:1])
+    curve = Curve(slope=math.log(3.0))
+    run = Tagger(LABELS, found, steps=(WeightedSum(), curve)).tag(DOCUMENTS[:1])
     assert run.confidences == pytest.approx([0.75, 0.25])
-    combiner.save(tmp_path)
-    assert WeightedSum.load(tmp_path, LABELS) == combiner
+    curve.save(tmp_path)
+    assert Curve.load(tmp_path, LABELS) == curve
 
 
 def test_a_sum_of_ranks_adds_reciprocal_ranks() -> None:
     """With the constant 0, label 1 gets 1/2 + 1/1 and label 0 gets 1/1."""
     found = {"a": Fixed({0: 3.0, 1: 2.0}), "b": Fixed({1: 1.0})}
-    run = Tagger(LABELS, found, combiner=WeightedSum(by="ranks", rank_constant=0.0)).tag(DOCUMENTS[:1])
+    run = Tagger(LABELS, found, steps=(WeightedSum(by="ranks", rank_constant=0.0),)).tag(DOCUMENTS[:1])
     assert as_lists(run) == ([0, 2], [1, 0], [1.5, 1.0])
 
 
 def test_a_label_that_a_reranker_knows_nothing_of_gets_no_rank_from_it() -> None:
     """The retriever ranks labels 0, 1, 2; the re-ranker knows label 1 alone: 1/1, 1/2 + 1/1, 1/3."""
     found, reranker = Fixed({0: 3.0, 1: 2.0, 2: 1.0}), Fixed({1: 5.0})
-    combiner = WeightedSum(by="ranks", rank_constant=0.0)
-    tagger = Tagger(LABELS, {"retriever": found}, {"reranker": reranker}, combiner=combiner)
+    steps = (WeightedSum(by="ranks", rank_constant=0.0),)
+    tagger = Tagger(LABELS, {"retriever": found}, {"reranker": reranker}, steps=steps)
     run = tagger.tag(DOCUMENTS[:1])
     assert run.labels.tolist() == [1, 0, 2]
     assert run.scores.tolist() == pytest.approx([1.5, 1.0, 1 / 3])
@@ -79,12 +82,12 @@ def test_a_label_that_a_reranker_knows_nothing_of_gets_no_rank_from_it() -> None
     ("kind", "wrong", "message"),
     [
         (WeightedSum, {"by": "magic"}, 'by is "magic", expected one of evidence, scores, ranks'),
-        (WeightedSum, {"confidence": "high"}, 'confidence is "high", expected one of none, label_free'),
+        (Curve, {"slope": "steep"}, 'slope is "steep", expected a number'),
         (WeightedSum, {"rank_constant": -1.0}, "rank_constant is -1.0, expected at least 0"),
         (WeightedSum, {"weights": {"a": -1.0}}, "expected a table, each value a number, at least 0"),
         (WeightedSum, {"weights": {"a": math.nan}}, "expected a table, each value a number, at least 0"),
-        (WeightedSum, {"labels_per_document": 0}, "labels_per_document is 0, expected more than 0"),
-        (WeightedSum, {"labels_per_document": "3"}, 'labels_per_document is "3", expected a number'),
+        (LabelFree, {"labels_per_document": 0}, "labels_per_document is 0, expected more than 0"),
+        (LabelFree, {"labels_per_document": "3"}, 'labels_per_document is "3", expected a number'),
         (PoolOptions, {"limit": 0}, "limit is 0, expected at least 1"),
         (PoolOptions, {"exclude": "dense"}, 'exclude is "dense", expected a list, each a text'),
         (AppendOptions, {"keep": 0}, "keep is 0, expected at least 1"),
@@ -99,7 +102,7 @@ def test_options_that_cannot_work_are_refused(kind: Any, wrong: dict[str, object
 
 def test_a_reranker_orders_what_the_retrievers_find_and_finds_nothing_itself() -> None:
     retriever, reranker = Fixed({0: 3.0, 1: 2.0}), Fixed({0: 1.0, 1: 5.0, 2: 9.0})
-    tagger = Tagger(LABELS, {"found": retriever}, {"again": reranker}, combiner=WeightedSum(weights={"found": 0.0}))
+    tagger = Tagger(LABELS, {"found": retriever}, {"again": reranker}, steps=(WeightedSum(weights={"found": 0.0}),))
     labels, scores = tagger.tag(DOCUMENTS[:1])[0]
     assert (labels.tolist(), scores.tolist()) == ([1, 0], [5.0, 1.0])
     assert [[(e.stage, e.rank) for e in each] for each in tagger.evidence(DOCUMENTS[0], [1])] == [
@@ -110,16 +113,16 @@ def test_a_reranker_orders_what_the_retrievers_find_and_finds_nothing_itself() -
 def test_the_limit_of_the_pool_leaves_the_reranker_the_best_candidates() -> None:
     """MICoL with a cross-encoder: two of three candidates are read, and ranked by the reader alone."""
     retriever, reranker = Fixed({0: 3.0, 1: 2.0, 2: 1.0}), Fixed({0: 1.0, 1: 5.0, 2: 9.0})
-    combiner = WeightedSum(weights={"found": 0.0})
-    tagger = Tagger(LABELS, {"found": retriever}, {"again": reranker}, PoolOptions(limit=2), combiner)
+    steps = (WeightedSum(weights={"found": 0.0}),)
+    tagger = Tagger(LABELS, {"found": retriever}, {"again": reranker}, PoolOptions(limit=2), steps)
     assert tagger.tag(DOCUMENTS[:1]).labels.tolist() == [1, 0]
 
 
 def test_fused_as_in_micol_retrievers_and_reranker_are_added() -> None:
     """log2(1 + bits) is 2 and 1 of bits 3 and 1, and 0 and 3 of 0 and 7: half of the former, 2.5 times the latter."""
     found, again = Fixed({0: 3.0, 1: 1.0}), Fixed({1: 7.0, 2: 9.0})
-    combiner = WeightedSum(weights={"exact_match": 0.5, "encoder": 2.5})
-    run = Tagger(LABELS, {"exact_match": found}, {"encoder": again}, combiner=combiner).tag(DOCUMENTS[:1])
+    steps = (WeightedSum(weights={"exact_match": 0.5, "encoder": 2.5}),)
+    run = Tagger(LABELS, {"exact_match": found}, {"encoder": again}, steps=steps).tag(DOCUMENTS[:1])
     assert as_lists(run) == ([0, 2], [1, 0], [8.0, 1.0])
 
 
@@ -127,8 +130,8 @@ def test_reciprocal_ranks_of_two_rerankers_are_those_of_futex() -> None:
     # 1/1 + 1/3, 1/2 + 1/1 and 1/3 + 1/2: Eq. 9
     found = Fixed({0: 1.0, 1: 1.0, 2: 1.0})
     rerankers = {"a": Fixed({0: 3.0, 1: 2.0, 2: 1.0}), "b": Fixed({1: 3.0, 2: 2.0, 0: 1.0})}
-    combiner = WeightedSum(by="ranks", rank_constant=0, weights={"found": 0.0})
-    labels, scores = Tagger(LABELS, {"found": found}, rerankers, combiner=combiner).tag(DOCUMENTS[:1])[0]
+    steps = (WeightedSum(by="ranks", rank_constant=0, weights={"found": 0.0}),)
+    labels, scores = Tagger(LABELS, {"found": found}, rerankers, steps=steps).tag(DOCUMENTS[:1])[0]
     assert labels.tolist() == [1, 0, 2]
     np.testing.assert_allclose(scores, [3 / 2, 4 / 3, 5 / 6], rtol=1e-6)
 
@@ -136,18 +139,18 @@ def test_reciprocal_ranks_of_two_rerankers_are_those_of_futex() -> None:
 @pytest.mark.parametrize(("keep", "expected"), [(1, [2, 0, 1]), (None, [2, 1, 0])])
 def test_the_labels_of_another_stage_follow_in_their_own_order(keep: int | None, expected: list[int]) -> None:
     retrievers = {"first": Fixed({2: 2.0, 1: 1.0}), "after": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
-    combiner = AppendLabels(WeightedSum(), AppendOptions(by="after", keep=keep))
-    run = Tagger(LABELS, retrievers, {}, PoolOptions(exclude=("after",)), combiner).tag(DOCUMENTS[:1])
+    steps = (WeightedSum(), AppendLabels(AppendOptions(by="after", keep=keep)))
+    run = Tagger(LABELS, retrievers, {}, PoolOptions(exclude=("after",)), steps).tag(DOCUMENTS[:1])
     assert run.labels.tolist() == expected
     np.testing.assert_allclose(run.scores, [1, 1 / 2, 1 / 3], rtol=1e-6)
 
 
 def test_labels_that_follow_are_as_sure_as_their_place_makes_them() -> None:
     # the log odds -2 log rank + log 4 are those of 4, 1 and 4/9
-    sums = WeightedSum(confidence="fitted", curve=(0.0, math.log(4.0)), slope_of_scores=2.0)
+    curve = Curve(intercept=math.log(4.0), slope_of_scores=2.0, log_scores=True)
     retrievers = {"first": Fixed({2: 2.0, 1: 1.0}), "after": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
-    pool, combiner = PoolOptions(exclude=("after",)), AppendLabels(sums, AppendOptions(by="after"))
-    run = Tagger(LABELS, retrievers, {}, pool, combiner).tag(DOCUMENTS[:1])
+    steps = (WeightedSum(), AppendLabels(AppendOptions(by="after")), curve)
+    run = Tagger(LABELS, retrievers, {}, PoolOptions(exclude=("after",)), steps).tag(DOCUMENTS[:1])
     assert run.labels.tolist() == [2, 1, 0]
     assert run.confidences == pytest.approx([4 / 5, 1 / 2, 4 / 13], abs=1e-6)
 
@@ -158,13 +161,13 @@ def test_labels_that_follow_are_as_sure_as_their_place_makes_them() -> None:
         ({"rerankers": {"b": Fixed({})}}, "retriever and re-ranker are both called b"),
         ({"pool": PoolOptions(exclude=("c",))}, "the pool excludes c, the retrievers are a, b"),
         ({"pool": PoolOptions(exclude=("b", "a"))}, "the pool excludes every retriever"),
-        ({"combiner": WeightedSum(weights={"a": 0.0, "b": 0.0})}, "every stage has weight 0"),
-        ({"combiner": WeightedSum(language_trust={"a": "c"})}, "language_trust names c, the stages are a, b"),
+        ({"steps": (WeightedSum(weights={"a": 0.0, "b": 0.0}),)}, "every stage has weight 0"),
+        ({"steps": (WeightedSum(language_trust={"a": "c"}),)}, "language_trust names c, the stages are a, b"),
         (
-            {"combiner": AppendLabels(WeightedSum(), AppendOptions(by="c"))},
+            {"steps": (WeightedSum(), AppendLabels(AppendOptions(by="c")))},
             'by is "c", expected a retriever: a, b',
         ),
-        ({"retrievers": {"combiner": Fixed({})}}, 'a stage is called "combiner", expected a name'),
+        ({"retrievers": {"steps": Fixed({})}}, 'a stage is called "steps", expected a name'),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(parts: dict[str, Any], problem: str) -> None:
@@ -174,7 +177,7 @@ def test_parts_that_do_not_go_together_are_refused(parts: dict[str, Any], proble
 
 @dataclass(frozen=True)
 class Sure(Combiner):
-    """A combiner that knows how likely a label of this name is right, whatever the stages say."""
+    """A combiner, written for 0.10, that knows how likely a label of this name is right, whatever the stages say."""
 
     known: Mapping[str, float]
     labels: tuple[str, ...]
@@ -208,6 +211,12 @@ def sure() -> Tagger:
     return Tagger(LABELS, {"fixed": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}, combiner=combiner)
 
 
+def test_a_combiner_of_another_package_is_one_step_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    tagger = Tagger(LABELS, {"fixed": Fixed({0: 3.0})}, combiner=Sure({"bee": 0.25}, tuple(LABELS.ids)))
+    assert "Sure is a combiner, which 0.12 will not know: write it as a step" in caplog.text
+    assert (tagger.description, tagger.estimates_confidence) == ("sure of 1 stages", True)
+
+
 def test_confidences_of_the_combiner_come_with_the_suggestions(sure: Tagger) -> None:
     found = [(each.id, each.score, each.confidence) for each in sure.suggest("Anything.")]
     assert found == [("bank", 7.5, 0.75), ("rain", 5.0, 0.5), ("bee", 2.5, 0.25)]
@@ -236,7 +245,7 @@ def test_a_stage_of_weight_0_is_not_made_to_score() -> None:
 
     for by in get_args(By):
         retrievers = {"a": Silent({0: 1.0}), "b": Fixed({1: 1.0}), "c": Fixed({1: 2.0})}
-        tagger = Tagger(LABELS, retrievers, combiner=WeightedSum(by=by, weights={"a": 0.0}))
+        tagger = Tagger(LABELS, retrievers, steps=(WeightedSum(by=by, weights={"a": 0.0}),))
         assert sorted(tagger.tag(DOCUMENTS[:1]).labels.tolist()) == [0, 1]
 
 
@@ -260,21 +269,24 @@ def test_the_parts_of_a_sum_are_said_in_a_line() -> None:
     both = WeightedSum(weights={"a": 0.5})
     assert both.describe(["a", "b"]) == "a 0.5, b 1; combined by evidence"
     assert both.describe(["a"]) == "a 0.5"
-    assert AppendLabels(both, AppendOptions(by="c")).describe(["a", "c"]) == "a 0.5; followed by c"
+    tagger = Tagger(LABELS, {"a": Fixed({}), "c": Fixed({})}, steps=(both, AppendLabels(AppendOptions(by="c"))))
+    assert tagger.description == "a 0.5; followed by c"
 
 
 @pytest.mark.parametrize(
-    "combiner",
+    ("steps", "has_confidences"),
     [
-        WeightedSum(),
-        WeightedSum(confidence="fitted", curve=(1.0, 0.0)),
-        AppendLabels(WeightedSum(confidence="fitted", curve=(1.0, 0.0)), AppendOptions(by="b")),
+        ((WeightedSum(),), False),
+        ((WeightedSum(), Curve(slope=1.0)), True),
+        ((WeightedSum(), AppendLabels(AppendOptions(by="b")), Curve(slope=1.0, log_scores=True)), True),
     ],
     ids=["sum", "fitted", "followed"],
 )
-def test_a_tagger_knows_whether_its_suggestions_have_confidences(combiner: Combiner) -> None:
-    tagger = Tagger(LABELS, {"a": Fixed({0: 3.0, 1: 2.0}), "b": Fixed({2: 1.0})}, combiner=combiner)
-    assert combiner.estimates_confidence == (tagger.tag(DOCUMENTS).confidences is not None)
+def test_a_tagger_knows_whether_its_suggestions_have_confidences(
+    steps: tuple[Step, ...], has_confidences: bool
+) -> None:
+    tagger = Tagger(LABELS, {"a": Fixed({0: 3.0, 1: 2.0}), "b": Fixed({2: 1.0})}, steps=steps)
+    assert tagger.estimates_confidence == has_confidences == (tagger.tag(DOCUMENTS).confidences is not None)
 
 
 def test_what_needs_confidences_is_refused_before_anything_is_read() -> None:

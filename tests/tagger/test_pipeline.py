@@ -165,10 +165,10 @@ def test_restrict_names_a_label_that_is_not_there(words: Tagger) -> None:
 
 def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> None:
     sum_, pool = WeightedSum(by="scores", weights={"exact_match": 0.5}), PoolOptions(limit=2)
-    tagger = Tagger(LABELS, tiny.retrievers, {"again": ExactMatch(LABELS)}, pool, sum_)
+    tagger = Tagger(LABELS, tiny.retrievers, {"again": ExactMatch(LABELS)}, pool, (sum_,))
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")
-    assert (loaded.combiner, loaded.pool) == (sum_, pool)
+    assert (loaded.steps, loaded.pool) == ((sum_,), pool)
     assert list(loaded.vocabulary) == list(LABELS)
     assert list(loaded.retrievers) == ["exact_match", "tfidf", "dense"]
     assert list(loaded.rerankers) == ["again"]
@@ -251,13 +251,15 @@ def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: 
         {"retrievers": {}},
         {"retrievers": ["exact_match"]},
         {"retrievers": {"../names": "ExactMatch"}},
-        {"retrievers": {"combiner": "ExactMatch"}},
+        {"retrievers": {"steps": "ExactMatch"}},
         {"rerankers": {"exact_match": "ExactMatch"}},
         {"rerankers": None},
-        {"combiner": "Pickle"},
-        {"combiner": {"by": "scores"}},
-        {"combiner": None},
-        {"combiner": "AppendLabels"},
+        {"steps": ["Pickle"]},
+        {"steps": [{"by": "scores"}]},
+        {"steps": None},
+        {"steps": []},
+        {"steps": ["AppendLabels"]},
+        {"steps": ["WeightedSum", "WeightedSum"]},
         {"pool": {"limit": 0}},
         {"pool": {"limit": 2.5}},
         {"pool": {"exclude": ["exact_match", "tfidf"]}},
@@ -287,11 +289,11 @@ def test_a_manifest_that_says_something_impossible_is_a_model_error(
         None,
     ],
 )
-def test_a_combiner_with_impossible_options_is_a_model_error(
+def test_a_step_with_impossible_options_is_a_model_error(
     words: Tagger, tmp_path: Path, wrong: dict[str, object] | None
 ) -> None:
     words.save(tmp_path / "saved")
-    path = tmp_path / "saved" / "combiner" / "manifest.json"
+    path = tmp_path / "saved" / "steps" / "0" / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "options": wrong}))
     with pytest.raises(ModelError):
         Tagger.load(tmp_path / "saved")
@@ -318,11 +320,11 @@ def test_a_tagger_of_another_format_is_a_model_error_that_says_what_to_do(words:
 
 
 def test_a_followed_sum_is_saved_with_the_tagger(words: Tagger, tmp_path: Path) -> None:
-    combiner = AppendLabels(WeightedSum(by="ranks", rank_constant=0), AppendOptions(by="tfidf", keep=2))
-    tagger = replace(words, pool=PoolOptions(exclude=("tfidf",)), combiner=combiner)
+    steps = (WeightedSum(by="ranks", rank_constant=0), AppendLabels(AppendOptions(by="tfidf", keep=2)))
+    tagger = replace(words, pool=PoolOptions(exclude=("tfidf",)), steps=steps)
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")
-    assert (loaded.combiner, loaded.pool) == (combiner, tagger.pool)
+    assert (loaded.steps, loaded.pool) == (steps, tagger.pool)
     assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
 
 
@@ -332,7 +334,7 @@ def test_confidence_is_not_asked_of_a_tagger_that_estimates_none(words: Tagger) 
         words.suggest("Bees.", min_confidence=0.5)
 
 
-def test_a_combiner_sees_all_that_is_known(words: Tagger) -> None:
+def test_steps_see_all_that_is_known(words: Tagger) -> None:
     tagger = replace(words, rerankers={"again": Fixed({0: 2.0})})
     pool = tagger.candidates(DOCUMENTS)
     assert list(pool.stages) == ["exact_match", "tfidf", "again"]

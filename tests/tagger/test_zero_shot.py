@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.combining.label_free import MANY_LABELS, label_free
+from tagwright.combining.label_free import MANY_LABELS, LabelFree, label_free
 from tagwright.combining.reranked import Reranked
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
@@ -91,20 +92,20 @@ def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
     assert [LABELS.ids[label] for label in run.labels] == ["bee", "bank"]
 
 
-SUM = WeightedSum(confidence="label_free", few_labels=2)
+CONFIDENCE = LabelFree(few_labels=2)
 
 
 def test_stages_and_weights_go_together() -> None:
     tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights=(2.0, 0.25)))
     assert list(tagger.stages) == ["bm25", "exact_match"]
-    assert tagger.combiner == replace(SUM, weights={"bm25": 2.0, "exact_match": 0.25})
+    assert tagger.steps == (WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25}), CONFIDENCE)
     plain = zero_shot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
-    assert plain.combiner == replace(SUM, weights={"tfidf": 1.0, "exact_match": 0.5})
+    assert plain.steps == (WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5}), CONFIDENCE)
 
 
 def test_weights_may_be_given_for_some_stages_by_name() -> None:
     tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights={"exact_match": 2}))
-    assert tagger.combiner == replace(SUM, weights={"bm25": 1.0, "exact_match": 2})
+    assert tagger.steps == (WeightedSum(weights={"bm25": 1.0, "exact_match": 2}), CONFIDENCE)
     with pytest.raises(ConfigError, match='weights has "dense"; the stages are bm25, exact_match'):
         Config(stages=("bm25", "exact_match"), weights={"dense": 2})
 
@@ -155,8 +156,7 @@ def test_a_trained_tagger_asks_the_language_model_once(monkeypatch: pytest.Monke
     monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
     config = Config(stages=("tfidf",), language="en", llm=LlmOptions(model="any"))
     for tagger in (zero_shot.train(DOCUMENTS, LABELS, config), zero_shot.fit_by_language(LABELS, config)):
-        assert isinstance(tagger.combiner, Reranked)
-        assert isinstance(tagger.combiner.first, WeightedSum)
+        assert [type(step) for step in tagger.steps] == [WeightedSum, LabelFree, Reranked]
 
 
 def missing(tagger: Tagger) -> int:
@@ -229,7 +229,7 @@ def test_two_encoders_are_two_dense_stages_of_which_each_finds_scores_and_shows_
     tagger = zero_shot.fit(LABELS, Config(encoder=two))
     assert list(tagger.retrievers) == ["exact_match", "tfidf", "dense", "dense-2"]
     described = "exact_match 0.5, tfidf 1, dense 2.5, dense-2 1, title_match 1; combined by evidence"
-    assert tagger.combiner.describe(tagger.stages) == described
+    assert tagger.description == described
     pool = tagger.candidates(DOCUMENTS)
     for name, folder in zip(("dense", "dense-2"), two.split("+"), strict=True):
         alone = zero_shot.fit(LABELS, Config(encoder=folder, stages=("dense",))).candidates(DOCUMENTS)
@@ -263,7 +263,7 @@ def test_nobody_is_told_to_add_an_encoder_beside_which_there_is_another(
 def test_weights_are_of_both_encoders(two: str) -> None:
     named = zero_shot.fit(LABELS, Config(encoder=two, weights={"dense-2": 0.25}))
     listed = zero_shot.fit(LABELS, Config(encoder=two, weights=(0.5, 1, 2.5, 0.25)))
-    assert named.combiner == listed.combiner
+    assert named.steps == listed.steps
     with pytest.raises(ConfigError, match=r'weights has "dense-2"; the stages are exact_match, tfidf, dense$'):
         Config(weights={"dense-2": 1})
 
@@ -291,22 +291,23 @@ def test_weights_follow_what_the_stages_agree_on_and_a_line_says_why(
     labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english")
     with caplog.at_level(logging.INFO):
         tagger = zero_shot.train(corpus(), labels, config)
-    assert isinstance(tagger.combiner, WeightedSum)
-    assert tagger.combiner.agreements.documents == 60
-    assert 1.0 <= tagger.combiner.weights["dense"] < 2.0
+    fitted = last(tagger.steps, WeightedSum)
+    assert fitted
+    assert fitted.agreements.documents == 60
+    assert 1.0 <= fitted.weights["dense"] < 2.0
     said = caplog.text
     assert "names agree with words here, meaning does not" in said
     assert "weights exact_match 0.5, tfidf 1, dense 1" in said
     assert "weights=fixed" in said
     tagger.save(tmp_path / "saved")
-    assert Tagger.load(tmp_path / "saved").combiner == tagger.combiner
-    assert "qualities estimated without labels: names" in tagger.combiner.describe(tagger.stages)
+    assert Tagger.load(tmp_path / "saved").steps == tagger.steps
+    assert "qualities estimated without labels: names" in tagger.description
 
 
 def test_labels_of_documents_are_not_read_for_their_weights(tiny: str) -> None:
     labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english")
     labelled = [Document(each.id, each.title, each.abstract, labels=("bee",)) for each in corpus()]
-    assert zero_shot.train(labelled, labels, config).combiner == zero_shot.train(corpus(), labels, config).combiner
+    assert zero_shot.train(labelled, labels, config).steps == zero_shot.train(corpus(), labels, config).steps
 
 
 @pytest.mark.parametrize(
@@ -323,15 +324,16 @@ def test_weights_stay_where_documents_are_few_or_the_options_say_so(
 ) -> None:
     labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english", **options)
     tagger = zero_shot.train(corpus(documents), labels, config)
-    assert tagger.combiner == zero_shot.fit(labels, config).combiner
+    assert tagger.steps == zero_shot.fit(labels, config).steps
 
 
 def test_a_document_that_is_a_label_does_not_agree_with_itself(tiny: str) -> None:
     labels, config = Vocabulary(Label(name, (name,)) for name in ANIMALS), Config(encoder=tiny, language="english")
     alone = [Document(name, f"The {name}") for name in ANIMALS * 5]
     tagger = zero_shot.train(alone, labels, config)
-    assert isinstance(tagger.combiner, WeightedSum)
-    assert tagger.combiner.agreements.names_words == 0.0
+    fitted = last(tagger.steps, WeightedSum)
+    assert fitted
+    assert fitted.agreements.names_words == 0.0
 
 
 def test_two_encoders_give_a_text_the_same_answer_alone_and_beside_thirty_in_other_languages(two: str) -> None:

@@ -126,7 +126,7 @@ def test_a_language_that_was_given_is_not_recognised() -> None:
     ],
 )
 def test_endings_are_those_of_the_language(code: str, inflected: str, word: str) -> None:
-    stem = stemmer([parse(code)])
+    stem = stemmer((parse(code),))
     assert stem(inflected) == stem(word)
 
 

@@ -16,7 +16,7 @@ from tests.tiny import tiny_encoder
 from tests.training.launching import start
 from tests.training.training_run import (
     TRAINING,
-    Redrawing,
+    Watching,
     logged,
     pairs,
     plain_loss,
@@ -87,7 +87,7 @@ class Stop(Exception):  # noqa: N818
     pass
 
 
-class StoppingAt(Redrawing):
+class StoppingAt(Watching):
     def __init__(self, step: int) -> None:
         super().__init__(plain_loss)
         self.last = step
@@ -133,10 +133,10 @@ def test_processes_that_prepare_batches_change_nothing(
 
 def test_weights_in_half_precision_are_stored_as_they_are(static: str, tmp_path: Path) -> None:
     models = [SentenceTransformer(static, device="cpu").bfloat16() for _ in range(3)]
-    train(models[0], pairs, Redrawing(plain_loss), TRAINING)
+    train(models[0], pairs, Watching(plain_loss), TRAINING)
     with pytest.raises(Stop):
         train(models[1], pairs, StoppingAt(13), TRAINING, Steps(tmp_path))
-    train(models[2], pairs, Redrawing(plain_loss), TRAINING, Steps(tmp_path, resume=True))
+    train(models[2], pairs, Watching(plain_loss), TRAINING, Steps(tmp_path, resume=True))
     assert_equal(dict(models[2].named_parameters()), dict(models[0].named_parameters()))
 
 
@@ -167,7 +167,7 @@ def test_the_best_weights_are_kept_or_else_the_last_and_the_folder_loads_elsewhe
     assert loss is None
     assert rows[-1]["step"] == 2 * (60 // 7)
     assert not any(name.startswith("best/") for name in state(tmp_path))
-    rows, best_step, _ = train(model, pairs, Redrawing(plain_loss), TRAINING, Steps(tmp_path / "run"))
+    rows, best_step, _ = train(model, pairs, Watching(plain_loss), TRAINING, Steps(tmp_path / "run"))
     losses = {row["step"]: row["validation_loss"] for row in rows if "validation_loss" in row}
     assert list(losses) == [0, 6, 12, 18, 24]
     assert best_step == min(losses, key=lambda step: losses[step]) > 0
@@ -266,7 +266,7 @@ def test_a_finished_run_is_resumed_unchanged_and_one_without_checkpoint_begins_a
 
 
 def test_a_loss_that_is_no_number_is_an_error_that_names_the_step(static: str) -> None:
-    class Broken(Redrawing):
+    class Broken(Watching):
         def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
             return super().loss(views, groups) * torch.nan
 
@@ -278,7 +278,7 @@ def test_training_leaves_torchs_own_chance_and_the_attention_as_they_were(encode
     model = SentenceTransformer(encoder, device="cpu")
     inner: Any = model.transformers_model
     before, attention = torch.get_rng_state(), inner.config._attn_implementation
-    train(model, pairs, Redrawing(plain_loss), replace(TRAINING, steps=2))
+    train(model, pairs, Watching(plain_loss), replace(TRAINING, steps=2))
     assert torch.equal(torch.get_rng_state(), before)
     assert inner.config._attn_implementation == attention
     assert not model.training

@@ -14,7 +14,7 @@ import torch
 from accelerate import Accelerator
 from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
-from tests.training.training_run import TRAINING, WORDS, Redrawing, pairs, plain_loss
+from tests.training.training_run import TRAINING, WORDS, Watching, pairs, plain_loss
 
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.device import CARD, PROCESSOR, Feed, feed
@@ -101,7 +101,7 @@ def test_a_card_trains_what_a_processor_trains(folder: str, monkeypatch: pytest.
 
     def losses() -> list[float]:
         model = SentenceTransformer(folder, device="cpu")
-        rows, *_ = train(model, pairs, Redrawing(plain_loss), plan)
+        rows, *_ = train(model, pairs, Watching(plain_loss), plan)
         assert model.transformers_model.config._attn_implementation == "sdpa"  # type: ignore[union-attr]
         return [row["loss"] for row in rows if "loss" in row]
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
-from tests.training.training_run import TRAINING, Redrawing, pairs, plain_loss
+from tests.training.training_run import TRAINING, Watching, pairs, plain_loss
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
@@ -40,11 +40,11 @@ def test_a_training_ends_with_the_weights_of_one_with_sentence_transformers(fold
     table, model = table_of(folder), SentenceTransformer(folder, device="cpu")
     before = table.table.copy()
     copied = copy.deepcopy(table)
-    train(table, pairs, Redrawing(plain_loss), TRAINING)
+    train(table, pairs, Watching(plain_loss), TRAINING)
     np.testing.assert_array_equal(copied.table, before)  # which has vectors of its own
     assert BiEncoder.of(copied).fingerprint == BiEncoder.of(table_of(folder)).fingerprint
     assert BiEncoder.of(copied).fingerprint != BiEncoder.of(table).fingerprint
-    train(model, pairs, Redrawing(plain_loss), TRAINING)
+    train(model, pairs, Watching(plain_loss), TRAINING)
     (expected,) = model.parameters()
     np.testing.assert_array_equal(table.table, expected.detach().numpy())
     assert (table.table != before).any()
@@ -53,7 +53,7 @@ def test_a_training_ends_with_the_weights_of_one_with_sentence_transformers(fold
 def test_a_trained_table_is_saved_for_sentence_transformers_too(folder: str, tmp_path: Path) -> None:
     prompts = {"query": "a bee and ", "document": "honey "}
     table = BiEncoder.load(folder, prompts=prompts).trainable()
-    train(table, pairs, Redrawing(plain_loss), TRAINING)
+    train(table, pairs, Watching(plain_loss), TRAINING)
     encoder = BiEncoder.of(table)
     encoder.save(tmp_path / "saved")
     library = SentenceTransformer(str(tmp_path / "saved"), device="cpu")
@@ -81,7 +81,7 @@ def test_training_it_loads_no_sentence_transformers(folder: str) -> None:
     code = (
         "import sys; from tagwright.encoders.bi_encoder import BiEncoder; import tests.training.training_run as run; "
         "from tagwright.training.loop import train; "
-        "train(BiEncoder.load(sys.argv[1]).trainable(), run.pairs, run.Redrawing(run.plain_loss), run.TRAINING); "
+        "train(BiEncoder.load(sys.argv[1]).trainable(), run.pairs, run.Watching(run.plain_loss), run.TRAINING); "
         "print({'sentence_transformers', 'transformers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code, folder], check=True, capture_output=True, text=True)

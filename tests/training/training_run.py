@@ -43,19 +43,17 @@ def plain_loss(anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Ten
     return both_ways / 2
 
 
-class Redrawing(Contrastive):
-    """Its loss depends on what it has seen of the model; every seven steps it has the pairs drawn anew."""
+class Watching(Contrastive):
+    """Its loss depends on what it has seen of the model, at which it looks every seven steps."""
 
     sharpness: NDArray[Any] = np.ones(1, np.float32)
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         return super().loss(views, groups) * float(self.sharpness[0])
 
-    def before_step(self, step: int, encode: Encode) -> bool:
-        if step % 7:
-            return False
-        self.sharpness = 1 + encode(["bee", "stock", "river"])[:1, 0]
-        return True
+    def before_step(self, step: int, encode: Encode) -> None:
+        if step % 7 == 0:
+            self.sharpness = 1 + encode(["bee", "stock", "river"])[:1, 0]
 
     def state(self) -> Mapping[str, NDArray[Any]]:
         return {"sharpness": self.sharpness}
@@ -83,7 +81,7 @@ def run(encoder: str, output: Path | None, training: TrainingPlan = TRAINING, *,
     model = SentenceTransformer(encoder, device="cpu")
     # Without int8, as in all tests: this may be a process of its own, or before a test begins.
     with patch.object(precision, "formats", dict):
-        return train(model, pairs, Redrawing(plain_loss), training, Steps(output, resume))
+        return train(model, pairs, Watching(plain_loss), training, Steps(output, resume))
 
 
 def resume_alone(encoder: str, output: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.translation.names import BOTH
 
-from tagwright.app.suggestions import as_text
+from tagwright.app.suggestions import Naming, as_text
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.rows import reason_lines
 from tagwright.tagger import Tagger, zero_shot
@@ -44,7 +44,7 @@ def test_a_text_finds_a_label_by_its_translated_name(tagger: Tagger) -> None:
 def test_the_way_is_shown(tagger: Tagger) -> None:
     document = Document("d", abstract=TEXT)
     [(_, found)] = tagger.suggestions([document], SuggestOptions(k=1), explain=True)
-    lines = list(as_text(document, found, tagger.vocabulary))
+    lines = list(as_text(document, found, Naming(lambda _: tagger.vocabulary)))
     assert any('"environment statistics"' in line and line.endswith("~ Umweltstatistik") for line in lines)
     assert "searched as “environment statistics”" in reason_lines(document, found[0], tagger.meanings)
 

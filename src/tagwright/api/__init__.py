@@ -86,7 +86,8 @@ def train(
     options: those of the method's Config, such as language; training options are given as a table,
     `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`. And the fields of `api.job.Job`: unknown,
     check, output, resume, overwrite; for methods that accept them fuse, fuse_with, keywords, reviews, model,
-    share_of_labels, share_of_pairs. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
+    share_of_labels, share_of_pairs, and loss, a function of anchors, positives and groups. Raises InputError,
+    ConfigError, ModelError (all TagwrightErrors).
 
     >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
     >>> tagger = train("svm", texts, ["Bees", "Taxes"], y=[["Bees"], ["Bees"], ["Taxes"], ["Taxes"]] * 3)
@@ -94,13 +95,15 @@ def train(
     'Bees'
     """
     from tagwright.api.job import ARGUMENTS_OF_A_JOB, Job
-    from tagwright.api.options import AUTO_METHOD, configuration, method_name, nested
+    from tagwright.api.options import configuration, named, nested
 
-    job = {name: options.pop(name) for name in ARGUMENTS_OF_A_JOB if name in options}
+    job = {name: options.pop(name) for name in ARGUMENTS_OF_A_JOB if name in options and name != "loss"}
     language = job.get("language", "")
+    if callable(options.get("loss")):
+        job["loss"] = options.pop("loss")
     with silence(not progress), model_settings(device=device, offline=offline):
         gold = y
-        if y is not None and method_name(method) == AUTO_METHOD:
+        if y is not None and named(method).learns == "either":
             gold = [() if each is None else each for each in y]
         try:
             config = configuration(method, nested(method, options), language, paper=paper)
@@ -247,7 +250,7 @@ def report(
             return measured
         compared = dataset.compare(runs, task)
         notes = {**{name: repr(each) for name, each in named.items()}, **origin}
-        page.write_page(page.comparison_page(compared, notes, page.curves_section(task, runs)), output)
+        page.write_page(page.comparison_page(compared, notes), output)
         return compared
 
 

@@ -13,12 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tagwright import __version__
 from tagwright.api.options import (
     ARGUMENTS,
-    AUTO_METHOD,
-    FINETUNE,
-    ZERO_SHOT,
     check_given,
     machine,
     method_name,
@@ -54,6 +50,7 @@ from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
 from tagwright.types import Document, Longs, Run
+from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
 
@@ -103,6 +100,8 @@ class Job:
     "The labels of each document that reviewers decided on."
     model: Tagger | Path | str | None = None
     "The tagger to continue from: finetune trains its encoder, auto learns how to combine its stages."
+    loss: Callable[..., Any] | None = None
+    "A function in place of the method's loss, from anchors, positives and groups to a scalar: see `rts.fit` (Python)."
     share_of_labels: float | None = None
     "Learn from this share of the labels only (finetune)."
     share_of_pairs: float | None = None
@@ -119,7 +118,7 @@ class Job:
         if self.share_of_labels is not None and self.share_of_pairs is not None:
             one, other = option("share_of_labels"), option("share_of_pairs")
             raise ConfigError(f"got {one} and {other}, expected one of them")
-        if self.model is None and self.method == FINETUNE:
+        if self.model is None and named(self.method).continues == "encoder":
             raise ConfigError(f"{self.method} continues from a saved tagger: give {option('model', 'DIR')}")
         if self.labels is None and self.model is None:
             raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
@@ -142,7 +141,7 @@ class Job:
             vocabulary = base.vocabulary
         else:
             assert self.labels is not None  # checked in __post_init__
-            known = () if self.method == ZERO_SHOT else documents  # each text is treated in its own language then
+            known = () if method.learns == "nothing" else documents  # each text is treated in its own language then
             vocabulary = to_vocabulary(self.labels, self.language, known)
         arguments, gold, rows = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, arguments)
@@ -150,7 +149,7 @@ class Job:
             note(f"nothing is new: {self.folder} has learned from the same documents, decisions, tagger and options")
             return _loaded(self.folder or "")
         with resumable(self.folder, start, resume=self.resume) as steps:
-            kept_stages = base is not None and self.method == AUTO_METHOD  # with their own encoder, or none
+            kept_stages = base is not None and method.continues == "ranking"  # with their own encoder, or none
             if is_first() and not kept_stages and (chosen := resolved(self.config)):
                 note(", ".join(f"{name}: {value}, chosen automatically" for name, value in chosen.items()))
             trained = method.fit(documents, vocabulary, self.config, steps, **arguments)
@@ -163,7 +162,11 @@ class Job:
                     runs["texts"] = text_digests(lesson)
                     if blind := sum(map(was_reviewed_blind, lesson)):
                         runs["learned_from"]["blind"] = blind
-                        _warn_of_blind(blind)
+                        _log.warning(
+                            "%s reviewed blind: what is learned from them cannot be measured on them; exports to train "
+                            "on leave them out",
+                            f"{many(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
+                        )
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
@@ -178,6 +181,11 @@ class Job:
     def _reads_labels(self) -> bool:
         """Whether training reads the gold labels of documents."""
         return named(self.method).learns != "texts"
+
+    @property
+    def _trains_encoder(self) -> bool:
+        """Whether the encoder of a tagger to continue from is trained."""
+        return named(self.method).continues == "encoder"
 
     def _check_folder(self, folder: Path) -> None:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
@@ -247,14 +255,21 @@ class Job:
 
         if "reviews" in method.accepts:  # these measure themselves what they gain: no check
             return {**model, **self._reviewed(documents, vocabulary)}, NO_GOLD, NO_ROWS
+        own_loss = {"loss": self.loss} if self.loss else {}
         if method.learns == "texts":
-            return {}, *self._unlearnt(documents, vocabulary)
-        keywords = self._keywords(vocabulary)
-        gold = self._gold(documents, vocabulary)
+            return own_loss, *self._unlearnt(documents, vocabulary)
+        keywords: dict[str, Keywords] = {}
+        if self.keywords is not None:
+            given = self.keywords
+            keywords["keywords"] = read_keywords(given, vocabulary.index) if isinstance(given, Path) else given
+        if self._trains_encoder:  # it also suggests labels that never occur
+            gold = vocabulary.gold(documents, unknown=self.unknown)
+        else:
+            gold = known_labels(documents, vocabulary, self.unknown)
         rows = _left_out(documents, gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
-        return {**model, **keywords, "gold": taught}, gold, rows
+        return {**model, **keywords, **own_loss, "gold": taught}, gold, rows
 
     def _reviewed(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Run]:
         """Gold labels with the decisions of reviewers, and the labels that these decided on, if there are any."""
@@ -278,33 +293,21 @@ class Job:
             note("not compared with the untrained method, for which 20 documents with labels are needed")
         return gold, rows
 
-    def _keywords(self, vocabulary: Vocabulary) -> dict[str, Keywords]:
-        """The keywords of labels, if there are any."""
-        if self.keywords is None:
-            return {}
-        given = self.keywords
-        return {"keywords": read_keywords(given, vocabulary.index) if isinstance(given, Path) else given}
-
-    def _gold(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
-        """The gold labels of all documents."""
-        if self.method == FINETUNE:  # it also suggests labels that never occur
-            return vocabulary.gold(documents, unknown=self.unknown)
-        return known_labels(documents, vocabulary, self.unknown)
-
     def _sampled(self, gold: Run, vocabulary: Vocabulary) -> Run:
         """Sample the gold labels for fine-tuning if asked for. Raises ConfigError when there are none."""
         if self.share_of_labels is not None:
             gold = sample_labels(gold, len(vocabulary), self.share_of_labels, seed=self.config.training.seed)
         elif self.share_of_pairs is not None:
             gold = sample_pairs(gold, self.share_of_pairs, seed=self.config.training.seed)
-        if self.method == FINETUNE and not len(gold.labels):
+        if self._trains_encoder and not len(gold.labels):
             raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
         return gold
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, arguments: Mapping[str, Any]) -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
-        combines = self.method == AUTO_METHOD and self.model is not None
-        options, on = options_of(self.config), {} if self.method == ZERO_SHOT or combines else machine()
+        method = named(self.method)
+        is_light = method.learns == "nothing" or (method.continues == "ranking" and self.model is not None)
+        options, on = options_of(self.config), {} if is_light else machine()
         if self.folder is None:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
@@ -316,7 +319,7 @@ class Job:
         """Add the stages of the zero-shot method and of other taggers, if asked for."""
         from tagwright.tagger import zero_shot
 
-        if self.fuse and self.method == FINETUNE:  # the encoder alone: the plain one is among the zero-shot stages
+        if self.fuse and self._trains_encoder:  # the encoder alone: the plain one is among the zero-shot stages
             tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
         labels = tagger.vocabulary
         untrained = [zero_shot.fit(labels, zero_shot.Config(language=self.language or AUTO))] if self.fuse else []
@@ -335,14 +338,14 @@ class Job:
         from tagwright.tagger.confidences import FEWEST, with_confidences
 
         method, known = named(self.method), np.flatnonzero(labelled(gold))
-        anew = self.method == FINETUNE  # what it has are confidences of the encoder before
-        is_taught = "gold" in arguments and (anew or not tagger.combiner.estimates_confidence)
+        anew = self._trains_encoder  # what it has are confidences of the encoder before
+        is_taught = "gold" in arguments and (anew or not tagger.estimates_confidence)
         if is_taught and not len(rows) and 3 * FEWEST <= len(known) <= AGAIN:
             third = np.random.default_rng(0).permutation(known)[: len(known) // 3]
             taught = without_rows(arguments["gold"], same_texts(documents, third))
             again = method.fit(documents, tagger.vocabulary, self.config, Steps(), **{**arguments, "gold": taught})
             seen = self._confident(self._fused(again), documents, arguments, gold, third)
-            return replace(tagger, combiner=seen.combiner)
+            return replace(tagger, steps=seen.steps)
         rows = rows if self._reads_labels else known
         once = rows[np.unique(text_groups(documents[row] for row in rows.tolist()))]
         return with_confidences(tagger, documents, gold.keep(np.isin(gold.rows, once)), anew=anew)
@@ -376,13 +379,6 @@ def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False and value != () and value != []
-
-
-def _warn_of_blind(count: int) -> None:
-    _log.warning(
-        "%s reviewed blind: what is learned from them cannot be measured on them; exports to train on leave them out",
-        f"{many(count, 'document')} to learn from {'was' if count == 1 else 'were'}",
-    )
 
 
 def _left_out(documents: Sequence[Document], gold: Run) -> Longs:
@@ -434,6 +430,10 @@ def _identity(model: Tagger | Path | str) -> str:
     return digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)
 
 
-def _digest(value: Run | Mapping[Any, Any]) -> str:
+def _digest(value: Any) -> str:
+    """A digest of an argument of a training; of a function, of its name and code."""
+    if callable(value):
+        code = getattr(value, "__code__", None)
+        return digest([getattr(value, "__qualname__", repr(value)), code.co_code.hex() if code else ""])
     items: Iterable[Any] = [value.indptr.tolist(), value.labels.tolist()] if isinstance(value, Run) else value.items()
     return digest(items)

@@ -38,7 +38,7 @@ _RENAMED: Mapping[str, str] = {
 }
 "Methods that 0.10 merged, and what they are now; errors until 0.12 say so."
 
-ZERO_SHOT, AUTO_METHOD, FINETUNE = "zero_shot", "auto", "finetune"
+ZERO_SHOT = "zero_shot"
 
 
 def method_name(method: str) -> str:
@@ -91,7 +91,7 @@ def _encoder(method: str, given: Any) -> str | None:
     if name is None or isinstance(name, str):
         return name
     accepted = "a name, a folder, or a SentenceTransformer"
-    if method_name(method) == ZERO_SHOT:
+    if named(method).learns == "nothing":
         if callable(getattr(given, "encode", given)):
             return register(given)
         accepted += ", an object with encode(texts), or a function of texts"

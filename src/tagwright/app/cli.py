@@ -1,18 +1,19 @@
 """The command line: parses options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
-from tagwright import __version__
 from tagwright.app.arguments import grouped
 from tagwright.core.display import INTERRUPTED, SOME_FAILED, escaped, interrupted, print_warnings
 from tagwright.errors import InputError, TagwrightError, on_command_line
 from tagwright.readers.limits import within_limits
 from tagwright.registry import COMMANDS, command, registered
+from tagwright.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,8 +47,9 @@ _GONE: Mapping[str, str] = {
     "--guesses": "zero_shot ranks as well without what is learned from its suggestions",
     "--described": "labels --describe NAME writes descriptions",
     **dict.fromkeys(("--synthesise", "--synthetic"), "label documents that people wrote"),
+    "describe .*--test": "evaluate --train DOCS warns of documents in both",
 }
-"Options that 0.11 removed, and what to do instead; errors until 0.12 say so."
+"Options that 0.11 removed, as patterns, and what to do instead; errors until 0.12 say so."
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
 
@@ -111,8 +113,8 @@ def _arguments(given: list[str]) -> list[str]:
         raise TagwrightError(f"no command {first} since 0.11; write tagwright {_RENAMED[first]}")
     written = f" {' '.join(arguments).replace('=', ' ')} "
     for gone, instead in _GONE.items():
-        if f" {gone} " in written:
-            raise TagwrightError(f"no {gone} since 0.11; {instead}")
+        if re.search(f" {gone} ", written):
+            raise TagwrightError(f"no {gone.replace('.*', '')} since 0.11; {instead}")
     if first in _OF_ANNIF:
         raise TagwrightError(f"no command {first}, which is Annif's; did you mean {_OF_ANNIF[first]}?")
     others = [point.name for point in registered("commands")] if first == "--help" else {first} - {*COMMANDS}

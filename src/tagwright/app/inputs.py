@@ -86,7 +86,7 @@ def _zero_shot(chosen: Chosen, config: Config, first: Document | None, kept: lis
     else:
         kept.append(Prepared(chosen.labels, config))
         made = kept[-1].tagger(make)
-    stages = made.combiner.describe(made.stages)
+    stages = made.description
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made
 

@@ -112,7 +112,7 @@ def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json
 
 def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> None:
     """Print the recall ceiling of each stage, the gold labels that no stage finds, and how stages are combined."""
-    vocabulary, combined = tagger.vocabulary, tagger.combiner.describe(tagger.stages)
+    vocabulary, combined = tagger.vocabulary, tagger.description
     if as_json:
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in reached.missed.items()]
         print_json({"documents": reached.documents, "stages": reached.stages, "missed": missed, "combined": combined})
@@ -133,7 +133,7 @@ def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> N
 def print_description(described: Description, *, as_json: bool) -> None:
     """Print contents, problems and applicable methods."""
     if as_json:
-        print_json(described.to_json())
+        print_json(asdict(described))
         return
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in described.facts.items())])
     for title, lines in (("Worth a look", described.warnings), ("Methods", described.methods)):
@@ -141,9 +141,6 @@ def print_description(described: Description, *, as_json: bool) -> None:
         print("\n".join(f"  {escaped(one_line(line))}" for line in lines) or "  nothing")
     print(f"\nTo begin with: {described.advice.method}\n  tagwright {described.advice.command}")
     _wrapped(described.advice.why, 2)
-    for each in described.best_at:
-        print(f"\nFor one thing: {each.method}\n  tagwright {each.command}")
-        _wrapped(each.why, 2)
 
 
 def _wrapped(text: str, indent: int) -> None:

@@ -4,9 +4,9 @@ import json
 import logging
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level, squashed
@@ -38,28 +38,50 @@ COLUMNS = ("document", "rank", "id", "notation", "name", "score", "confidence")
 
 _INDENT = " " * 10
 
+Tagged: TypeAlias = Iterable[tuple[Document, list[Suggestion]]]
+"Documents with their suggestions."
 
-def suggestion_lines(
-    tagged: Iterable[tuple[Document, list[Suggestion]]],
-    tagger: Tagger,
-    output: "Format",
-    names: Callable[[Document], Vocabulary] | None = None,
-    *,
-    paths: bool = False,
-    names_in: str = "",
-) -> Iterator[str]:
+
+@dataclass(frozen=True)
+class Naming:
+    """How labels are named. of: the same labels with the names to print for a document.
+
+    paths: whether names have those of broader labels, which ambiguous names always have. language: the code of the
+    language that names were asked for in: of each the language is said, in text only where it is another one.
+    """
+
+    of: Callable[[Document], Vocabulary]
+    paths: bool = False
+    language: str = ""
+
+    def named(self, document: Document, suggested: Iterable[Suggestion]) -> "Iterator[_Named]":
+        """Yield the suggestions for a document with their names."""
+        vocabulary = self.of(document)
+        for each in suggested:
+            label = vocabulary[place := vocabulary.index[each.id]]
+            language = label.named_in(self.language)[1] if self.language else ""
+            yield _Named(each, label, vocabulary.shown_name(place, whole=self.paths), language)
+
+
+class _Named(NamedTuple):
+    """A suggestion, its label with the names to print, its name for people, and the language of this, if asked for."""
+
+    suggestion: Suggestion
+    label: Label
+    name: str
+    language: str
+
+
+def suggestion_lines(tagged: Tagged, tagger: Tagger, output: "Format", naming: Naming | None = None) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl, trec), a table with a header (tsv), or a JSON list.
 
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute. csv:
-    with that apostrophe too, but a row for each document, for catalogues.
-    names: the same labels with the names to print for a document, by default those of the tagger. paths: names with
-    those of broader labels, which ambiguous names always have. names_in: the code of the language that names were asked
-    for in: of each the language is said, in text only where it is another one.
+    with that apostrophe too, but a row for each document, for catalogues. naming: by default with the tagger's names.
     """
-    names = names or (lambda _: tagger.vocabulary)
+    naming = naming or Naming(lambda _: tagger.vocabulary)
     lines: Iterator[str]
     if output == "jsonl":
-        lines = (run_line(document, suggested, tagger, names(document), names_in) for document, suggested in tagged)
+        lines = (run_line(document, suggested, tagger, naming) for document, suggested in tagged)
     elif output == "trec":
         lines = (
             line
@@ -67,70 +89,46 @@ def suggestion_lines(
             for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
         )
     elif output == "csv":
-        lines = _csv(tagged, names, names_in, paths=paths)
+        lines = _csv(tagged, naming)
     elif output in ("label_studio", "argilla"):
-        lines = tool_lines(output, _shown(tagged, names, paths=paths))
+        lines = tool_lines(output, _shown(tagged, naming))
     elif output == "text":
-        lines = _texts(tagged, tagger, names, names_in, paths=paths)
+        lines = _texts(tagged, tagger, naming)
     else:
-        table = _table(tagged, names, names_in, paths=paths)
-        lines = _tsv(table, escape_formula if output == "spreadsheet" else str)
+        lines = _tsv(_table(tagged, naming), escape_formula if output == "spreadsheet" else str)
     return map(for_programs if output == "trec" else escaped, lines)
 
 
-def _shown(
-    tagged: Iterable[tuple[Document, list[Suggestion]]], names: Callable[[Document], Vocabulary], *, paths: bool
-) -> Iterator[tuple[Document, list[Shown]]]:
+def _shown(tagged: Tagged, naming: Naming) -> Iterator[tuple[Document, list[Shown]]]:
     """The suggestions as annotation tools show them, with confidences, or else scores squashed into 0 to 1."""
     for document, suggested in tagged:
-        vocabulary = names(document)
-        yield (
-            document,
-            [
-                Shown(
-                    each.id,
-                    vocabulary.shown_name(vocabulary.index[each.id], whole=paths),
-                    squashed(each.score) if each.confidence is None else each.confidence,
-                )
-                for each in suggested
-            ],
-        )
+        sure = [squashed(each.score) if each.confidence is None else each.confidence for each in suggested]
+        named = zip(naming.named(document, suggested), sure, strict=True)
+        yield document, [Shown(each.suggestion.id, each.name, confidence) for each, confidence in named]
 
 
-def _texts(
-    tagged: Iterable[tuple[Document, list[Suggestion]]],
-    tagger: Tagger,
-    names: Callable[[Document], Vocabulary],
-    names_in: str,
-    *,
-    paths: bool,
-) -> Iterator[str]:
+def _texts(tagged: Tagged, tagger: Tagger, naming: Naming) -> Iterator[str]:
     """Each document with its labels; the names of their reasons are explained where they are first shown."""
     explained = set[str]()
     for document, suggested in tagged:
-        yield from as_text(document, suggested, names(document), paths=paths, names_in=names_in)
+        yield from as_text(document, suggested, naming)
         new = [line for line in legend(_reasons(suggested), tagger.meanings) if line not in explained]
         explained.update(new)
         if new:
             yield from textwrap.wrap(f"({'; '.join(new)})", WIDTH, initial_indent="  ", subsequent_indent="   ")
 
 
-def as_text(
-    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False, names_in: str = ""
-) -> Iterator[str]:
+def as_text(document: Document, suggested: Sequence[Suggestion], naming: Naming) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for each reason.
 
     How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
     """
     yield f"{one_line(document.id)}  {shortened(document.title, 100)}".rstrip()
-    for each in suggested:
-        place = vocabulary.index[each.id]
-        name = vocabulary.shown_name(place, whole=paths)
-        if names_in and main(code := vocabulary[place].named_in(names_in)[1]) != main(names_in):
-            name += f" ({code or '?'})"
+    for each, _, name, language in naming.named(document, suggested):
+        other = f" ({language or '?'})" if main(language) != main(naming.language) else ""
         sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
         notation = f"  {one_line(each.notation)}" if each.notation else ""
-        yield f"  {each.score:6.3f}  {sure}{one_line(name)}{notation}  [{one_line(each.id)}]"
+        yield f"  {each.score:6.3f}  {sure}{one_line(name + other)}{notation}  [{one_line(each.id)}]"
         if each.translated:
             names = " ".join(f'"{one_line(one)}"' for one in each.translated)
             yield f"{_INDENT}{shortened(names, WIDTH)} ~ {one_line(each.name)}"
@@ -163,22 +161,21 @@ def reason_line(reason: Reason, document: Document) -> str:
     return line
 
 
-def run_line(
-    document: Document, suggested: Sequence[Suggestion], tagger: Tagger, names: Vocabulary, names_in: str = ""
-) -> str:
+def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger, naming: Naming) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
-    records = [_record(each, document, names[names.index[each.id]], names_in) for each in suggested]
+    records = [_record(each, document, asked=bool(naming.language)) for each in naming.named(document, suggested)]
     content = document_record(document.id, document.title, records, run_digest(document))
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 
 
-def _record(each: Suggestion, document: Document, label: Label, names_in: str) -> dict[str, Any]:
+def _record(named: _Named, document: Document, *, asked: bool) -> dict[str, Any]:
+    each = named.suggestion
     content = suggestion_record(
-        each.id, each.score, name=label.name, notation=each.notation, confidence=each.confidence
+        each.id, each.score, name=named.label.name, notation=each.notation, confidence=each.confidence
     )
-    if names_in:
-        content["language"] = label.named_in(names_in)[1]
+    if asked:
+        content["language"] = named.language
     if each.evidence:
         content["reasons"] = [reason.to_json() for reason in each.reasons]
         content["evidence"] = [_evidence(one, document) for one in each.evidence]
@@ -194,17 +191,10 @@ def _evidence(one: Evidence, document: Document) -> dict[str, Any]:
     return {"stage": one.stage, "rank": one.rank, "score": one.score, "spans": spans}
 
 
-def write_workbook(
-    tagged: Iterable[tuple[Document, list[Suggestion]]],
-    stream: IO[bytes],
-    names: Callable[[Document], Vocabulary],
-    *,
-    paths: bool = False,
-    names_in: str = "",
-) -> None:
+def write_workbook(tagged: Tagged, stream: IO[bytes], naming: Naming) -> None:
     """The table of suggestions as an Excel workbook; rank, score and confidence are numbers."""
     numbers = {COLUMNS.index(column) for column in ("rank", "score", "confidence")}
-    table = _table(tagged, names, names_in, paths=paths)
+    table = _table(tagged, naming)
     header = next(table)
     rows = ([float(cell) if place in numbers and cell else cell for place, cell in enumerate(row)] for row in table)
     workbooks.write_workbook(chain([header], rows), stream, "suggestions")
@@ -224,19 +214,13 @@ def _tsv(table: Iterator[Sequence[str]], text: Callable[[str], str]) -> Iterator
         _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
 
 
-def _csv(
-    tagged: Iterable[tuple[Document, list[Suggestion]]],
-    names: Callable[[Document], Vocabulary],
-    names_in: str,
-    *,
-    paths: bool,
-) -> Iterator[str]:
+def _csv(tagged: Tagged, naming: Naming) -> Iterator[str]:
     """A row for each document, below a header."""
-    languages = ["languages"] * bool(names_in)
+    languages = ["languages"] * bool(naming.language)
 
     def rows() -> Iterator[Sequence[Any]]:
         for document, suggested in tagged:
-            _, *table = _table([(document, suggested)], names, names_in, paths=paths)
+            _, *table = _table([(document, suggested)], naming)
             columns = list(zip(*table, strict=True))[2:] if table else [()] * (5 + len(languages))
             ids, _, shown_names, _, *others = columns
             yield document.id, one_line(document.title), ids, shown_names, *others
@@ -244,23 +228,15 @@ def _csv(
     return csv_lines(rows(), *languages)
 
 
-def _table(
-    tagged: Iterable[tuple[Document, list[Suggestion]]],
-    names: Callable[[Document], Vocabulary],
-    names_in: str,
-    *,
-    paths: bool,
-) -> Iterator[tuple[str, ...]]:
-    """`COLUMNS`, then a row for each suggestion; with names_in, the language of each name comes last."""
-    yield *COLUMNS, *["language"] * bool(names_in)
+def _table(tagged: Tagged, naming: Naming) -> Iterator[tuple[str, ...]]:
+    """`COLUMNS`, then a row for each suggestion; the language of each name comes last, if it was asked for."""
+    asked = bool(naming.language)
+    yield *COLUMNS, *["language"] * asked
     for document, suggested in tagged:
-        vocabulary = names(document)
-        for rank, each in enumerate(suggested, 1):
-            place = vocabulary.index[each.id]
-            name = one_line(vocabulary.shown_name(place, whole=paths))
+        for rank, (each, _, name, language) in enumerate(naming.named(document, suggested), 1):
             sure = "" if each.confidence is None else f"{each.confidence:.3f}"
-            language = [vocabulary[place].named_in(names_in)[1]] if names_in else []
-            yield document.id, str(rank), each.id, each.notation, name, f"{each.score:.6g}", sure, *language
+            cells = (document.id, str(rank), each.id, each.notation, one_line(name), f"{each.score:.6g}", sure)
+            yield *cells, *[language] * asked
 
 
 def _span(span: EvidenceSpan, document: Document) -> str:

@@ -4,7 +4,7 @@ All documents show how often labels are suggested and which documents are simila
 trust each stage.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,23 +13,26 @@ from numpy.typing import NDArray
 
 from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.confidence import fit_score_map
+from tagwright.combining.confidence import Mapped, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.reranked import Reranked
+from tagwright.combining.steps import Step, before_last, last
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
 from tagwright.data.corpus import distinct_texts
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option, setting
 from tagwright.readers.documents.catalogue import relabelled
 from tagwright.stages.by_language import changed, plain
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
+from tagwright.tagger.confidences import calibrate, with_confidence
 from tagwright.types import Document, Label, Run, Stage
 
 BATCH = 256
@@ -80,7 +83,7 @@ def fit(
     clearly worse in cross-validation, the ranking stays and only confidences are learned. gold: replaces the labels of
     the documents. judged: a row for each document, with the labels known to be right or wrong; if a row has any, the
     other labels of this document are no examples. A tagger that was combined by learning keeps that combiner, and more
-    is learned on top of it. Raises ConfigError for a combiner of another package, and as `check_can_learn` does.
+    is learned on top of it. Raises ConfigError as `check_can_learn` does.
     """
     check_can_learn(tagger)
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
@@ -101,10 +104,14 @@ def fit(
 
 
 def check_can_learn(tagger: Tagger) -> None:
-    """Raise ConfigError for a tagger whose stages nothing can learn to combine, see `Combiner.check_can_learn`."""
-    if not hasattr(tagger.combiner, "check_can_learn"):  # a combiner that was written for 0.9
-        raise ConfigError(f"{type(tagger.combiner).__name__} does not say what can be learned on top of it")
-    tagger.combiner.check_can_learn()
+    """Raise ConfigError for a tagger whose stages nothing can learn to combine."""
+    if last(tagger.steps, Reranked):  # how far the model is trusted fits the old ranking
+        raise ConfigError(
+            "how to combine the stages is not learned where a language model ranks again; train a tagger without it "
+            f"({option('reviews', 'FILE')}), and add the model when it suggests, {setting('llm.model', 'NAME')}"
+        )
+    if last(tagger.steps, WeightedSum) is None:
+        raise ConfigError(f"the tagger ranks by {tagger.description}, expected a weighted sum or a learned combiner")
 
 
 def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> list[Document]:
@@ -122,7 +129,7 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     They match names in title and abstract only, and compare words of the whole text. A learned combiner reads the
     stages that it was trained with.
     """
-    if tagger.combiner.learned_features:
+    if last(tagger.steps, LearnedCombiner):
         return tagger
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
@@ -132,10 +139,9 @@ def with_more_stages(tagger: Tagger) -> Tagger:
         if isinstance(one, Lexical) and one.options.text_field == "title_and_abstract":
             added[f"{name}_in_text"] = changed(stage, tagger.vocabulary, _in_text)
     added = {name: stage for name, stage in added.items() if name not in tagger.stages}
-    first = _weighted_sum(tagger)
-    first = replace(first, weights={**first.weights, **dict.fromkeys(added, 0.0)})
     pool = replace(tagger.pool, exclude=())  # keep candidates that only one stage found
-    return replace(tagger, rerankers={**tagger.rerankers, **added}, pool=pool, combiner=first)
+    rerankers, steps = {**tagger.rerankers, **added}, _without_appended(tagger.steps)
+    return replace(tagger, rerankers=rerankers, pool=pool, steps=with_weights(steps, dict.fromkeys(added, 0.0)))
 
 
 def _in_abstract(stage: ExactMatch, _: Sequence[Label]) -> Stage:
@@ -151,9 +157,9 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     if fitted.ranker is None:
         return None
     examples = fitted.examples
-    confidence = fit_score_map(fitted.scores, examples.right, examples.run.rows)
-    combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, confidence)
-    return replace(tagger, combiner=combiner)
+    score_map = fit_score_map(fitted.scores, examples.right, examples.run.rows)
+    learned = LearnedCombiner(described, fitted.ranker, fitted.bias)
+    return replace(tagger, steps=(*_ranked_first(tagger.steps), learned, Mapped(score_map)))
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -161,14 +167,16 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
 
     A learned combiner keeps the confidences that it has.
     """
-    if tagger.combiner.learned_features or not len(examples.run.labels):
+    if last(tagger.steps, LearnedCombiner) or not len(examples.run.labels):
         return tagger
-    return replace(tagger, combiner=_weighted_sum(tagger).calibrated(examples.run, examples.right))
+    tagger = replace(tagger, steps=_without_appended(tagger.steps))
+    confidence = calibrate(tagger, examples.run, examples.right)
+    return replace(tagger, steps=with_confidence(tagger.steps, confidence))
 
 
 def without_confidence(tagger: Tagger) -> Tagger:
     """Keep the weighted sum without confidences, which cost time and would be estimated again."""
-    return replace(tagger, combiner=replace(_weighted_sum(tagger), confidence="none"))
+    return replace(tagger, steps=with_confidence(_without_appended(tagger.steps), None))
 
 
 def describe_corpus(
@@ -178,8 +186,8 @@ def describe_corpus(
 
     Those of a learned combiner are fitted already. Raises TooLateError where the corpus is not read in time.
     """
-    if learned := tagger.combiner.learned_features:  # at most two combiners stand on each other
-        return replace(learned, first=learned.first if learned.first.learned_features else tagger.combiner)
+    if learned := last(tagger.steps, LearnedCombiner):
+        return learned.described
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(plain(stage), Dense)), "")
     options = FeatureOptions(
         candidates=config.candidates,
@@ -187,25 +195,28 @@ def describe_corpus(
         exclude_self=bool(config.exclude_self),
         vectors=vectors,
     )
-    first = _weighted_sum(tagger)
-    described = CandidateFeatures(first, tagger.vocabulary, options)
+    first = last(tagger.steps, WeightedSum)
+    assert first, "checked by `check_can_learn`"
+    described = CandidateFeatures(tagger.vocabulary, options)
     weighted = {name: stage for name, stage in tagger.rerankers.items() if first.weight(name) or name == vectors}
     reading = replace(tagger, rerankers=weighted)  # of stages without weight nothing is counted
     drawn = np.random.default_rng(config.combiner.seed).permutation(len(documents))[: config.corpus]
-    return described.fit_corpus(pools(reading, [documents[place] for place in np.sort(drawn).tolist()], in_time))
+    read = pools(reading, [documents[place] for place in np.sort(drawn).tolist()], in_time)
+    return described.fit_corpus((pool, reading.rank(pool)) for pool in read)
 
 
 def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document]) -> Examples:
     """Return the candidates of labelled documents, with features and gold labels."""
     gold = tagger.vocabulary.gold(documents, unknown="ignore")
-    return examples_of(pools(tagger, documents), described, gold)
+    first = replace(tagger, steps=_ranked_first(tagger.steps))
+    return examples_of(((pool, first.rank(pool)) for pool in pools(first, documents)), described, gold)
 
 
-def examples_of(read: Iterable[CandidatePool], described: CandidateFeatures, gold: Run) -> Examples:
-    """Return the candidates of documents that are read, batch by batch. gold: a row for each document."""
+def examples_of(read: Iterable[tuple[CandidatePool, Run]], described: CandidateFeatures, gold: Run) -> Examples:
+    """Return the candidates of documents that are read and ranked, batch by batch. gold: a row for each document."""
     runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
-    for pool in read:
-        runs.append(described.candidates(pool))
+    for pool, ranked in read:
+        runs.append(described.candidates(pool, ranked))
         features = described.describe(pool, runs[-1])
         names, values = features.names, [*values, features.values]
     return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(described.labels))
@@ -236,7 +247,24 @@ def pools(
             done(len(batch))
 
 
-def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    combiner = tagger.combiner.weighted_sum
-    assert combiner, "checked by `check_can_learn`"
-    return combiner
+def with_weights(steps: Sequence[Step], weights: Mapping[str, float]) -> tuple[Step, ...]:
+    """Return the steps with other weights of some stages in the weighted sum."""
+    first = last(steps, WeightedSum)
+    assert first, "checked by `check_can_learn`"
+    changed_sum = replace(first, weights={**first.weights, **weights})
+    return tuple(changed_sum if step is first else step for step in steps)
+
+
+def _without_appended(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps without labels that follow, whose stage then counts nothing in the sum."""
+    appended = last(steps, AppendLabels)
+    if appended is None:
+        return tuple(steps)
+    kept = [step for step in steps if step is not appended]
+    return with_weights(kept, {appended.options.by: 0.0})
+
+
+def _ranked_first(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps on top of which more is learned: at most one learned combiner."""
+    inner = before_last(steps, LearnedCombiner)
+    return inner if last(inner, LearnedCombiner) else tuple(steps)

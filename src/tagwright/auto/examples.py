@@ -49,22 +49,17 @@ def with_trained(
         for number, trained in enumerate(stages):
             trained[name] = folds.outside(name, number)
     weights = {name: share(len(np.unique(folds.texts)), HALF) for name in IN_THE_SUM if name in stages[0]}
-    pools, order = list[CandidatePool](), list[int]()
+    pools, order = list[tuple[CandidatePool, Run]](), list[int]()
     for part, trained in zip(folds.parts, stages, strict=True):
         places = np.searchsorted(folds.scored, part).tolist()
-        richer = replace(tagger, retrievers={**tagger.retrievers, **{name: trained[name] for name in weights}})
-        pools += combine.pools(richer, [documents[place] for place in places])
+        retrievers = {**tagger.retrievers, **{name: trained[name] for name in weights}}
+        richer = replace(tagger, retrievers=retrievers, steps=combine.with_weights(tagger.steps, weights))
+        read = combine.pools(richer, [documents[place] for place in places])
+        pools += [(pool, richer.rank(pool)) for pool in read]
         order += places
     gold = tagger.vocabulary.gold(documents, unknown="ignore").take(order)
-    examples = combine.examples_of(pools, weighted(described, weights), gold)
+    examples = combine.examples_of(pools, described, gold)
     return examples.take(np.argsort(order)), weights
-
-
-def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> CandidateFeatures:
-    """The same with other weights of some stages in the fixed sum."""
-    first = described.first.weighted_sum
-    assert first, "the combiner of the zero-shot method"
-    return replace(described, first=replace(first, weights={**first.weights, **weights}))
 
 
 def best_alone(examples: Examples) -> tuple[str, Examples]:
@@ -81,9 +76,9 @@ def with_stage_alone(tagger: Tagger, name: str, ranked: Examples) -> Tagger:
     """Return a tagger of one retriever, with confidences learned from the candidates that it ranked out of fold."""
     stage = tagger.retrievers[name]
     read = {stage.shares: tagger.retrievers[stage.shares]} if stage.shares else {}
-    combiner, retrievers = WeightedSum(weights=dict.fromkeys(read, 0.0)), {**read, name: stage}
-    alone = replace(tagger, retrievers=retrievers, rerankers={}, pool=PoolOptions(), combiner=combiner)
-    return combine.with_curve(alone, ranked)
+    alone, retrievers = WeightedSum(weights=dict.fromkeys(read, 0.0)), {**read, name: stage}
+    tagger = replace(tagger, retrievers=retrievers, rerankers={}, pool=PoolOptions(), steps=(alone,))
+    return combine.with_curve(tagger, ranked)
 
 
 def stored(examples: Examples, weights: Mapping[str, float]) -> State:

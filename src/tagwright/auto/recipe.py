@@ -315,7 +315,7 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config, in_time: Calla
 
     files = data.steps.once("corpus", describe).arrays
     folder = unpack({name: file.tobytes() for name, file in files.items()})
-    return CandidateFeatures.load(folder, data.labels, tagger.combiner)
+    return CandidateFeatures.load(folder, data.labels)
 
 
 def _with_trained(
@@ -346,14 +346,13 @@ def _with_trained(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
     fitted, stages = fit_combiner(described_by_all, options), folds.last(weights)
-    listed, joined = " and ".join(stages), replace(richer, retrievers={**richer.retrievers, **stages})
-    if tagger := combine.with_combiner(joined, examples.weighted(described, weights), fitted):
+    listed, steps = " and ".join(stages), combine.with_weights(richer.steps, weights)
+    joined = replace(richer, retrievers={**richer.retrievers, **stages}, steps=steps)
+    if tagger := combine.with_combiner(joined, described, fitted):
         return f"combiner with {listed}", (tagger, fitted), weights
     summed = combine.without_confidence(start)
-    combiner = summed.combiner.weighted_sum
-    assert combiner, "the combiner of the zero-shot method"
-    combiner = replace(combiner, weights={**combiner.weights, **weights})
-    summed = replace(summed, retrievers={**summed.retrievers, **stages}, combiner=combiner)
+    steps = combine.with_weights(summed.steps, weights)
+    summed = replace(summed, retrievers={**summed.retrievers, **stages}, steps=steps)
     return f"sum with {listed}", (combine.with_curve(summed, fitted.examples), fitted), weights
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -34,12 +35,10 @@ def shards_of(text: str) -> range:
     >>> list(shards_of("1/4")[:3])
     [1, 5, 9]
     """
-    index, slash, count = text.partition("/")
-    if not (slash and index.isascii() and index.isdigit() and count.isascii() and count.isdigit()):
-        raise ConfigError(f"--shard {text[:40]}: expected i/n, such as 0/4, the first of four")
-    if not int(index) < int(count):
-        raise ConfigError(f"--shard {text[:40]}: expected i from 0 to n - 1, such as 0/4, the first of four")
-    return range(int(index), sys.maxsize, int(count))
+    match = re.fullmatch("([0-9]{1,15})/([0-9]{1,15})", text)
+    if not match or not int(match[1]) < int(match[2]):
+        raise ConfigError(f"--shard {text[:40]}: expected i/n, i from 0 to n - 1, such as 0/4, the first of four")
+    return range(int(match[1]), sys.maxsize, int(match[2]))
 
 
 @dataclass(frozen=True)

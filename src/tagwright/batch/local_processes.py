@@ -61,14 +61,10 @@ def in_processes(
                     return
                 for answer in wait(at_work, return_when=FIRST_COMPLETED).done:
                     shard, target = at_work.pop(answer)
-                    yield shard, target, _failed(shard, answer)
+                    try:
+                        yield shard, target, answer.result()
+                    except WorkerDied as error:
+                        died = f"shard {shard.number}: {ATTEMPTS} processes died ({error})"
+                        raise TagwrightError(f"{died}; {REMEDY}") from None
         finally:
             pool.close()
-
-
-def _failed(shard: Shard, answer: Future[Any]) -> list[Unread]:
-    try:
-        failed: list[Unread] = answer.result()
-    except WorkerDied as error:
-        raise TagwrightError(f"shard {shard.number}: {ATTEMPTS} processes died ({error}); {REMEDY}") from None
-    return failed

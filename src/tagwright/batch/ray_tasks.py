@@ -20,15 +20,13 @@ import ray as _ray
 from tagwright.batch.local_processes import ATTEMPTS, NO_CACHE, ONE_THREAD, REMEDY, Tagged
 from tagwright.batch.output_folder import BatchOptions
 from tagwright.batch.shards import Shard, Unread
-from tagwright.core.atomic import remove_abandoned, scratch_folder
-from tagwright.core.saved import pack
+from tagwright.core.atomic import remove_abandoned
+from tagwright.core.kept_folders import new_folder
+from tagwright.core.saved import pack, unpack
 from tagwright.errors import ConfigError, TagwrightError, one_line_of
 
 ray: Any = _ray
 "Its types do not know tasks that are made at run time."
-
-_folder = contextlib.ExitStack()
-"Of a process that runs tasks, as long as it lives."
 
 
 def on_ray(shards: Iterator[Shard], model: Path, digest: str, options: BatchOptions, address: str) -> Iterator[Tagged]:
@@ -97,12 +95,7 @@ def _loaded(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
     os.environ.update({**NO_CACHE, **ONE_THREAD, **os.environ})
     from tagwright.batch.shard_tagging import ShardTagger
 
-    place = _folder.enter_context(scratch_folder())
-    for name, content in ray.get(files).items():
-        file = place / "model" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    return place, ShardTagger.load(place / "model", options, digest)
+    return new_folder(), ShardTagger.load(unpack(ray.get(files)), options, digest)
 
 
 def _received(shard: Shard, answer: Any) -> Tagged:

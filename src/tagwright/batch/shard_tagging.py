@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
@@ -18,9 +18,6 @@ from tagwright.errors import ModelError, TagwrightError, one_line_of
 from tagwright.readers.documents.sections import one_line
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -143,24 +140,14 @@ def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tag
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields = [("label", pa.string()), ("name", pa.string()), ("score", pa.float32()), ("confidence", pa.float32())]
-    schema = pa.schema([("id", pa.string()), ("suggestions", pa.list_(pa.struct(fields)))])
+    fields = {"label": pa.string(), "name": pa.string(), "score": pa.float32(), "confidence": pa.float32()}
+    schema = pa.schema([("id", pa.string()), ("suggestions", pa.list_(pa.struct([*fields.items()])))])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for documents, run in tagged:
-            writer.write_batch(_to_batch([each.id for each in documents], run, tagger, schema))
-
-
-def _to_batch(ids: list[str], run: Run, tagger: Tagger, schema: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
-
-    labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
-    confidences: list[Any] = [None] * len(labels) if run.confidences is None else run.confidences.tolist()
-    columns = zip(labels, run.scores.tolist(), confidences, strict=True)
-    each = [
-        {"label": label.id, "name": label.name, "score": score, "confidence": confidence}
-        for label, score, confidence in columns
-    ]
-    rows = [each[start:end] for start, end in pairwise(run.indptr.tolist())]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(ids, schema.field(0).type), pa.array(rows, schema.field(1).type)], schema=schema
-    )
+            labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
+            sure = [None] * len(labels) if run.confidences is None else run.confidences.tolist()
+            columns = [each.id for each in labels], [each.name for each in labels], run.scores.tolist(), sure
+            found = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
+            ends = zip(documents, pairwise(run.indptr.tolist()), strict=True)
+            rows = [{"id": each.id, "suggestions": found[start:end]} for each, (start, end) in ends]
+            writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.catalogue import Field
@@ -14,6 +13,7 @@ from tagwright.readers.documents.sections import one_line
 from tagwright.readers.sources import SOURCES, number_in, source_code
 from tagwright.readers.sources import recognised as recognised
 from tagwright.types import Label, Run
+from tagwright.version import __version__
 
 Assigned: TypeAlias = Literal["0", "1", "2"]
 "The first indicator of 883: by a machine alone, by a machine and a person who accepted it, or by a person alone."

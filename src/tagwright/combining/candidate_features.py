@@ -1,6 +1,6 @@
 """Select the candidates that a learned combiner ranks, and describe each by its features.
 
-The candidates are ranked first by a weighted sum, or by another learned combiner, on top of which more is learned.
+The candidates are ranked before by a weighted sum, or by another learned combiner, on top of which more is learned.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from tagwright.combining.combiner import Combiner
 from tagwright.combining.corpus_features import NearestDocuments, count_labels, label_properties
 from tagwright.combining.features import Features, document_features, features
 from tagwright.combining.pool import CandidatePool
@@ -46,13 +45,12 @@ class FeatureOptions(Checked):
 
 @dataclass(frozen=True, eq=False)
 class CandidateFeatures:
-    """How candidates are described. first: the fixed sum, or the learned combiner in its place. labels: the vocabulary.
+    """How candidates are described. labels: the vocabulary.
 
     counts: (labels,) documents of a corpus with each label, by what is counted; None: there was no corpus. nearest: the
     documents of that corpus; None where no stage tells which are near.
     """
 
-    first: Combiner
     labels: Sequence[Label]
     options: FeatureOptions = field(default_factory=FeatureOptions)
     counts: Mapping[str, Longs] | None = None
@@ -68,24 +66,22 @@ class CandidateFeatures:
         counts = {name: np.log1p(each).astype(np.float32) for name, each in (self.counts or {}).items()}
         return {**label_properties(self.labels), **counts}
 
-    def ranked(self, pool: CandidatePool) -> tuple[Run, Mask]:
-        """All candidates as the fixed sum ranks them, and (suggestions,) which are described, see `FeatureOptions`."""
-        everything = self.first.combine(pool)
-        allowed = np.ones(len(everything.labels), np.bool_)
+    def chosen(self, pool: CandidatePool, run: Run) -> Mask:
+        """(suggestions,) which candidates of a ranking are described, see `FeatureOptions`."""
+        allowed = np.ones(len(run.labels), np.bool_)
         if self.options.exclude_self:
             own = [self._places.get(document.id, -1) for document in pool.documents]
-            allowed = everything.labels != np.array(own, np.int64)[everything.rows]
+            allowed = run.labels != np.array(own, np.int64)[run.rows]
         described = np.zeros(len(allowed), np.bool_)
-        described[allowed] = everything.keep(allowed).ranks <= self.options.candidates
+        described[allowed] = run.keep(allowed).ranks <= self.options.candidates
         if each := self.options.candidates_each:
             for found in pool.found.values():
-                described |= allowed & everything.held_by(found.top(each))
-        return everything, described
+                described |= allowed & run.held_by(found.top(each))
+        return described
 
-    def candidates(self, pool: CandidatePool) -> Run:
-        """Return the candidates of each document to compute features of, ranked by the fixed sum."""
-        everything, described = self.ranked(pool)
-        return everything.keep(described)
+    def candidates(self, pool: CandidatePool, run: Run) -> Run:
+        """Return the candidates of each document of a ranking to compute features of."""
+        return run.keep(self.chosen(pool, run))
 
     def describe(self, pool: CandidatePool, candidates: Run) -> Features:
         """The features of candidates, as `candidates` gives them."""
@@ -107,11 +103,11 @@ class CandidateFeatures:
         vectors: Floats = reading.vectors * reading.written[:, None]
         return vectors
 
-    def fit_corpus(self, corpus: Iterable[CandidatePool]) -> Self:
-        """Return a copy with label counts and neighbours of an unlabelled corpus, given batch by batch."""
+    def fit_corpus(self, corpus: Iterable[tuple[CandidatePool, Run]]) -> Self:
+        """Return a copy with label counts and neighbours of an unlabelled corpus, given ranked, batch by batch."""
         ranked, found, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
-        for pool in corpus:
-            ranked.append(self.candidates(pool))
+        for pool, run in corpus:
+            ranked.append(self.candidates(pool, run))
             for name, run in pool.found.items():
                 found.setdefault(name, []).append(run)
             if self.options.vectors:
@@ -128,14 +124,10 @@ class CandidateFeatures:
         old = places_of(labels, before)  # of a new label -1, the 0 at the end
         counts = {name: np.append(each, 0)[old] for name, each in self.counts.items()} if self.counts else None
         nearest = self.nearest.with_labels(before, labels) if self.nearest else None
-        return replace(
-            self, first=self.first.with_labels(before, labels), labels=labels, counts=counts, nearest=nearest
-        )
+        return replace(self, labels=labels, counts=counts, nearest=nearest)
 
     def save(self, folder: Path) -> None:
         """Write the options and what is known of the corpus into an existing empty folder."""
-        (folder / "first").mkdir()
-        self.first.save(folder / "first")
         if self.counts:
             write_arrays(folder, {"counts": np.stack(list(self.counts.values()))})
         if nearest := self.nearest:
@@ -146,21 +138,17 @@ class CandidateFeatures:
             "options": asdict(self.options),
             "counts": list(self.counts) if self.counts else None,
             "nearest": nearest is not None,
-            "first": type(self.first).__name__,
         }
         write_manifest(folder, KIND, content)
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label], first: Combiner) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged.
-
-        first: what ranks the candidates first, which is in the folder `first`.
-        """
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, KIND)
         options = read_options(folder, FeatureOptions, manifest.get("options"))
         counts = _read_counts(folder, manifest.get("counts"), len(labels))
         nearest = _read_nearest(folder, len(labels)) if manifest.get("nearest") else None
-        return cls(first, labels, options, counts, nearest)
+        return cls(labels, options, counts, nearest)
 
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:

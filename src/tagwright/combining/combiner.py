@@ -1,61 +1,36 @@
-"""The interface of combiners: rank candidate labels by the scores of several stages (retrievers and re-rankers).
+"""Combiners as steps of a ranking: those of other packages, and those in taggers that 0.9 and 0.10 saved.
 
-Also what a combiner says of a score: what each stage, or group of features, adds to it.
+Both go with 0.12. Until then a combiner of another package is one step, with a warning that says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
-import numpy as np
-
+from tagwright.combining.confidence import Confidence, Curve, Mapped, load_score_map
+from tagwright.combining.label_free import LabelFree
+from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
-from tagwright.errors import ConfigError
-from tagwright.types import Doubles, Label, Mask, Run
+from tagwright.combining.reranked import Reranked, RerankOptions
+from tagwright.combining.steps import Contributions, Step
+from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.core.saved import read_manifest, read_options, write_manifest
+from tagwright.errors import ModelError
+from tagwright.registry import load_part, saved_kind
+from tagwright.types import Label, Run
 
-if TYPE_CHECKING:
-    from tagwright.combining.candidate_features import CandidateFeatures
-    from tagwright.combining.weighted_sum import WeightedSum
+_log = logging.getLogger(__name__)
+
+KIND = "combiner of another package"
+"What the manifest of a saved `Adapted` says."
 
 
 class Combiner(Protocol):
-    """Rank a pool of candidates by the scores of all stages; a combiner may also estimate confidences.
-
-    To add one, write a frozen dataclass of typed options, and register it in your package as an entry point in the
-    group `tagwright.combiners`. `save` stores the options, and arrays if there are any. Methods with a default here may
-    be left out. This example ranks each candidate by its highest score in any stage:
-
-        @dataclass(frozen=True, kw_only=True)
-        class Best(Combiner):
-            "Ranks candidates by their highest score in any stage, times the factor. Scores must share a scale."
-            factor: float = 1.0
-
-            estimates_confidence = False
-
-            def check(self, retrievers, rerankers):
-                if len(retrievers) + len(rerankers) < 2:
-                    raise ConfigError("this combiner needs two stages or more; add one, or use the default combiner")
-
-            def combine(self, pool):
-                best = np.max([pool.scores(name) for name in pool.stages], axis=0)
-                return pool.run.rescored(self.factor * best)  # with confidences: rescored(scores, confidences)
-
-            def describe(self, stages):
-                return f"the best of {', '.join(stages)}"
-
-            def with_labels(self, before, labels):
-                return self  # no parameter belongs to a label
-
-            def save(self, folder):
-                write_manifest(folder, "best score", {"options": asdict(self)})
-
-            @classmethod
-            def load(cls, folder, labels):
-                return read_options(folder, cls, read_manifest(folder, "best score").get("options"))
-    """
+    """What packages written for 0.10 register in the group `tagwright.combiners`; new ones write a `Step`."""
 
     @property
     def estimates_confidence(self) -> bool:
@@ -63,149 +38,152 @@ class Combiner(Protocol):
         ...
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        """Raise ConfigError if the combiner cannot combine these stages. Called when a tagger is made."""
+        """Raise ConfigError if the combiner cannot combine these stages."""
         ...
 
     def combine(self, pool: CandidatePool) -> Run:
-        """Return the ranking, with confidences if `estimates_confidence`. It may have candidates added or left out.
-
-        A stage computes scores only when `pool.scores` is called for it.
-        """
+        """Return the ranking, with confidences if `estimates_confidence`."""
         ...
 
     def describe(self, stages: Collection[str]) -> str:
-        """Return one line that describes the combination, such as "exact_match 0.5, tfidf 1; combined by evidence"."""
+        """Return one line that describes the combination."""
         ...
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
-        """Return a copy for another vocabulary. Parameters of a label are kept if both vocabularies have its id."""
+        """Return a copy for another vocabulary."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write the combiner into an existing empty folder; the caller moves the folder to its place atomically."""
+        """Write the combiner into an existing empty folder."""
         ...
+
+
+@dataclass(frozen=True)
+class Adapted(Step):
+    """A combiner of another package as a step. What it was written for, 0.9 or 0.10, decides which members it has."""
+
+    combiner: Any
+
+    def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
+        """Return what it makes of the pool."""
+        ranked: Run = self.combiner.combine(pool)
+        return ranked
+
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> Contributions | None:  # noqa: ARG002
+        """Return what it says of its scores, if it can."""
+        explain = getattr(self.combiner, "explain", None)
+        return explain(pool) if explain else None
+
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> tuple[str, ...]:
+        """Raise ConfigError if it cannot combine these stages."""
+        self.combiner.check(retrievers, rerankers)
+        return ()
+
+    def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
+        """Return its own line."""
+        return str(self.combiner.describe(stages))
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
+        """Return a copy for another vocabulary."""
+        return replace(self, combiner=self.combiner.with_labels(before, labels))
+
+    def save(self, folder: Path) -> None:
+        """Write which package registers it, and the combiner itself into a folder of its own."""
+        write_manifest(folder, KIND, {"combiner": saved_kind(self.combiner, "combiners")})
+        (folder / "combiner").mkdir()
+        self.combiner.save(folder / "combiner")
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Load a combiner saved for the same labels. Raises ModelError when files are missing or damaged."""
-        ...
-
-    def explain(self, pool: CandidatePool) -> Contributions | None:  # noqa: ARG002
-        """Return what each stage or group of features adds to the scores; None if the combiner cannot say."""
-        return None
-
-    def calibrated(self, ranked: Run, right: Mask) -> Self:  # noqa: ARG002
-        """Return a copy with confidences learned from its ranking of documents whose labels no stage has seen.
-
-        right: (suggestions,) whether each is. Returns itself if it learns none so; raises ConfigError without
-        suggestions.
-        """
-        return self
-
-    def label_free_for(self, labels: int) -> Self:  # noqa: ARG002
-        """Return a copy with confidences without labelled documents, for this many labels; itself if it has none."""
-        return self
-
-    @property
-    def weighted_sum(self) -> WeightedSum | None:
-        """The weighted sum on top of which a combiner is learned from labels; None if this is not one."""
-        return None
-
-    @property
-    def learned_features(self) -> CandidateFeatures | None:
-        """The features of candidates that the combiner was trained with; None if it was not learned from labels."""
-        return None
-
-    def check_can_learn(self) -> None:
-        """Raise ConfigError if nothing can be learned from labels on top of this combiner."""
-        if self.weighted_sum is None and self.learned_features is None:
-            raise ConfigError(
-                f"the tagger combines its stages by {type(self).__name__}, expected a weighted sum or a learned "
-                "combiner"
-            )
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        kind = read_manifest(folder, KIND).get("combiner")
+        return cls(load_part("combiners", kind, folder / "combiner", labels))
 
 
-class Contribution(NamedTuple):
-    """What a stage or a group of features adds to the score of a suggestion: "dense", 0.41."""
-
-    feature: str
-    added: float
+class AdaptedConfident(Adapted, Confidence):
+    """The same where the combiner estimates confidences."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contributions:
-    """The contributions to the scores of candidates.
+def as_step(combiner: Any) -> Step:
+    """Return a combiner of another package as a step, and warn that it works for one more version."""
+    _log.warning(
+        "%s is a combiner, which 0.12 will not know: write it as a step (tagwright.combining.steps.Step)",
+        type(combiner).__name__,
+    )
+    return AdaptedConfident(combiner) if combiner.estimates_confidence else Adapted(combiner)
 
-    candidates: in any order. names: of the stages and groups. added: (suggestions, names). What is added to a candidate
-    and a constant, the same for all candidates of a document, are its score.
+
+def load_steps(kind: object, folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
+    """Load the combiner of a tagger that 0.9 or 0.10 saved, as steps. kind: its class, as the manifest names it.
+
+    Raises ModelError when it is missing or damaged, or its package is not installed.
     """
-
-    candidates: Run
-    names: tuple[str, ...]
-    added: Doubles
-
-    def of(self, row: int, labels: Collection[int]) -> dict[int, tuple[Contribution, ...]]:
-        """Return the contributions to the score of each of these labels of a document, the largest first.
-
-        A label that is no candidate has none.
-
-        >>> found = Contributions(Run.from_rows([{7: 3.0}]), ("svm", "dense"), np.array([[-1.0, 4.0]]))
-        >>> found.of(0, [7, 8])
-        {7: (Contribution(feature='dense', added=4.0), Contribution(feature='svm', added=-1.0)), 8: ()}
-        """
-        start, end = self.candidates.indptr[row : row + 2].tolist()
-        places = {label: start + place for place, label in enumerate(self.candidates.labels[start:end].tolist())}
-        return {label: self._at(places[label]) if label in places else () for label in labels}
-
-    def aligned(self, candidates: Run) -> dict[str, Doubles]:
-        """Return what each stage or group adds to other candidates of the same documents, (suggestions,) each."""
-        head = self.candidates
-        runs = (Run(head.indptr, head.labels, each.astype(np.float32)) for each in self.added.T)
-        parts = (run.scores_of(candidates).astype(np.float64) for run in runs)
-        return dict(zip(self.names, parts, strict=True))
-
-    def _at(self, place: int) -> tuple[Contribution, ...]:
-        values = self.added[place]
-        order = np.argsort(-np.abs(values), kind="stable")
-        return tuple(Contribution(self.names[each], float(values[each])) for each in order)
+    readers = {
+        "WeightedSum": _weighted_sum,
+        "AppendLabels": _appended,
+        "LearnedCombiner": _learned,
+        "Reranked": _reranked,
+    }
+    if isinstance(kind, str) and kind in readers:
+        return readers[kind](folder, labels)
+    return (as_step(load_part("combiners", kind, folder, labels)),)
 
 
-def centred(candidates: Run, added: Doubles) -> Doubles:
-    """(suggestions, features) beside the mean candidate of the document: what is the same for all becomes 0.
+@dataclass(frozen=True, kw_only=True)
+class _SavedSum(WeightedSum):
+    """The options of a weighted sum that 0.10 saved, which had confidences of its own."""
 
-    >>> centred(Run.from_rows([{1: 2.0, 2: 1.0}]), np.array([[5.0, 3.0], [5.0, 1.0]])).tolist()
-    [[0.0, 1.0], [0.0, -1.0]]
-    """
-    sizes = np.maximum(np.diff(candidates.indptr), 1)
-    means = [np.bincount(candidates.rows, column, len(candidates)) / sizes for column in added.T]
-    return added - np.stack(means, axis=1)[candidates.rows] if means else added
-
-
-def grouped(names: Collection[str], added: Doubles) -> dict[str, Doubles]:
-    """Add up the features of each group: "svm: score" and "svm: reciprocal rank" are of the group "svm".
-
-    >>> added = np.array([[0.5, 1.0, 0.25]])
-    >>> {name: each.tolist() for name, each in grouped(["svm: score", "dense: score", "svm: rank"], added).items()}
-    {'svm': [0.75], 'dense': [1.0]}
-    """
-    sums = dict[str, Doubles]()
-    for name, column in zip(names, added.T, strict=True):
-        group = name.partition(": ")[0]
-        sums[group] = sums[group] + column if group in sums else column.copy()
-    return sums
+    confidence: str = "none"
+    curve: tuple[float, float] = (0.0, 0.0)
+    slope_of_scores: float = 0.0
+    labels_per_document: float | None = None
+    few_labels: int | None = None
 
 
-def divided(whole: Doubles, parts: Mapping[str, Doubles]) -> tuple[dict[str, Doubles], Doubles]:
-    """Divide what a sum adds among its parts, in proportion to each; returns the shares and what is left.
+def _weighted_sum(folder: Path, labels: Sequence[Label], *, log_scores: bool = False) -> tuple[Step, ...]:  # noqa: ARG001
+    saved = read_options(folder, _SavedSum, read_manifest(folder, "weighted sum").get("options"))
+    ranked = WeightedSum(**{name: getattr(saved, name) for name in WeightedSum.__dataclass_fields__})
+    if saved.confidence == "none":
+        return (ranked,)
+    if saved.confidence == "fitted":
+        slope, intercept = saved.curve
+        options = {"slope": slope, "intercept": intercept, "slope_of_scores": saved.slope_of_scores}
+        return ranked, Curve(**options, log_scores=log_scores)
+    if saved.confidence == "label_free":
+        many = saved.labels_per_document
+        return ranked, LabelFree(labels_per_document=many, few_labels=saved.few_labels, log_scores=log_scores)
+    raise ModelError(f"{folder}: is damaged (no confidence {saved.confidence}); save the tagger again")
 
-    Where the sum lowers a score, or all its parts are 0, none of them is to blame, and all is left.
 
-    >>> shares, left = divided(np.array([6.0, -1.0]), {"tfidf": np.array([1.0, 1.0]), "dense": np.array([2.0, 0.0])})
-    >>> {name: each.tolist() for name, each in shares.items()}, left.tolist()
-    ({'tfidf': [2.0, 0.0], 'dense': [4.0, 0.0]}, [0.0, -1.0])
-    """
-    positive = {name: np.maximum(each, 0.0) for name, each in parts.items()}
-    total = sum(positive.values(), np.zeros(len(whole)))
-    divisible = (whole > 0) & (total > 0)
-    rate = np.divide(whole, total, out=np.zeros(len(whole)), where=divisible)
-    return {name: rate * each for name, each in positive.items()}, np.where(divisible, 0.0, whole)
+def _appended(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
+    options = read_options(folder, AppendOptions, read_manifest(folder, "weighted sum, followed").get("options"))
+    ranked, *confidence = _weighted_sum(folder / "first", labels, log_scores=True)
+    return ranked, AppendLabels(options), *confidence
+
+
+def _learned(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
+    confident = read_manifest(folder, "learned combiner").get("confidence")
+    if not isinstance(confident, bool):
+        raise ModelError(f"{folder}: its manifest does not say whether it has confidences; save the tagger again")
+    features = folder / "features"
+    if (features / "first" / "features" / "first" / "features").exists():
+        raise ModelError(f"{folder}: has learned combiners within each other, expected at most two; train it again")
+    first = _first(features / "first", read_manifest(features, "candidate features").get("first"), labels)
+    confidence = [Mapped(load_score_map(folder / "confidence"))] if confident else []
+    return *first, LearnedCombiner.read(folder, labels), *confidence
+
+
+def _reranked(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
+    manifest = read_manifest(folder, "reranked")
+    confidence = load_score_map(folder / "confidence") if manifest.get("confidence") is True else None
+    options = read_options(folder, RerankOptions, manifest.get("options"))
+    return *_first(folder / "first", manifest.get("first"), labels), Reranked(options, confidence)
+
+
+def _first(folder: Path, kind: object, labels: Sequence[Label]) -> tuple[Step, ...]:
+    """Load what ranks first: a weighted sum, of which old manifests say nothing, or a learned combiner."""
+    if kind in ("WeightedSum", None):
+        return _weighted_sum(folder, labels)
+    if kind == "LearnedCombiner":
+        return _learned(folder, labels)
+    raise ModelError(f"{folder}: is damaged (no combiner ranks first); save the tagger again")

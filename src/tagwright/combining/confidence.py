@@ -4,16 +4,21 @@ The map rises with the score or stays, so it never changes a ranking. It is fitt
 the labels of the documents they belong to (out of fold): a score that has seen its own label looks surer than it is.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.combining.fusion import zscores
+from tagwright.combining.pool import CandidatePool
+from tagwright.combining.steps import Step, last
+from tagwright.core.checked import Checked
+from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
-from tagwright.types import Doubles, Longs, Mask, Run
+from tagwright.types import Doubles, Label, Longs, Mask, Run
 
 ISOTONIC_FROM = 1000
 """Labelled documents from which on isotonic regression is taken. On the zero-shot scores of four corpora the logistic
@@ -69,6 +74,89 @@ class Platt:
 
 ScoreMap: TypeAlias = Isotonic | Platt
 "Maps scores to probabilities; a higher score never gets a lower probability."
+
+
+class Confidence(Step):
+    """A step that adds confidences to a ranking, and keeps its order: a curve, a score map, or without labels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve(Checked, Confidence):
+    """A logistic curve over the standard scores of a weighted sum, learned from labelled documents.
+
+    A score is standardised by mean and deviation of the first hundred candidates of its document.
+    """
+
+    slope: float = 0.0
+    "What a standard score adds to the log odds."
+
+    intercept: float = 0.0
+    "The log odds of a standard score of 0."
+
+    slope_of_scores: float = 0.0
+    "What the scores themselves add; they tell texts in which nothing stands out."
+
+    log_scores: bool = False
+    "Whether the scores are 1 / rank, of which the logarithm counts."
+
+    @classmethod
+    def fit(cls, ranked: Run, right: Mask, *, log_scores: bool = False) -> Self:
+        """Learn the curve from a ranking of documents whose labels no stage has seen.
+
+        right: (suggestions,) whether each is. Raises ConfigError without suggestions.
+        """
+        run = with_log_scores(ranked) if log_scores else ranked
+        slope, slope_of_scores, intercept = fit_sum(run, zscores(run), right)
+        return cls(slope=slope, intercept=intercept, slope_of_scores=slope_of_scores, log_scores=log_scores)
+
+    def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
+        """Return the ranking with confidences."""
+        return self.confident(run)
+
+    def confident(self, run: Run) -> Run:
+        """Return a ranking with confidences; of its pool nothing is asked."""
+        scored = with_log_scores(run) if self.log_scores else run
+        logits = self.slope * zscores(scored) + self.slope_of_scores * scored.scores + self.intercept
+        return replace(run, confidences=sigmoid(logits).astype(np.float32))
+
+    def save(self, folder: Path) -> None:
+        """Write the options."""
+        write_manifest(folder, "curve", {"options": asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        return read_options(folder, cls, read_manifest(folder, "curve").get("options"))
+
+
+@dataclass(frozen=True)
+class Mapped(Confidence):
+    """Confidences by a map from scores to probabilities, learned from labelled documents."""
+
+    score_map: "ScoreMap"
+
+    def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
+        """Return the ranking with confidences."""
+        return replace(run, confidences=self.score_map(run.scores).astype(np.float32))
+
+    def save(self, folder: Path) -> None:
+        """Write the map."""
+        save_score_map(self.score_map, folder)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        return cls(load_score_map(folder))
+
+
+def confidence_of(steps: Sequence[Step]) -> Confidence | None:
+    """Return the step whose confidences a ranking has; None without confidences."""
+    return last(steps, Confidence)  # type: ignore[type-abstract]  # it is not made here
+
+
+def with_log_scores(run: Run) -> Run:
+    """Return the run of `append_labels`, whose scores are 1 / rank, with -log rank as scores."""
+    return replace(run, scores=np.log(run.scores))
 
 
 def fit_score_map(scores: NDArray[np.floating], right: Mask, rows: Longs) -> ScoreMap:

@@ -8,17 +8,21 @@ again and again tell a part of it; who knows the number, and says so, gets confi
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.confidence import sigmoid
+from tagwright.combining.confidence import Confidence, sigmoid, with_log_scores
 from tagwright.combining.fusion import zscores
 from tagwright.combining.pool import CandidatePool
-from tagwright.types import Doubles, Floats, Longs, Run
+from tagwright.core.checked import AtLeastOne, Checked, Positive
+from tagwright.core.saved import read_manifest, read_options, write_manifest
+from tagwright.types import Doubles, Floats, Label, Longs, Run
 
 FEATURES = ("log rank", "standard score", "log characters", "information content")
 """Of a candidate: the logarithm of its rank, or of its rank over the number of labels that documents have; its standard
@@ -36,6 +40,45 @@ scores among a handful of labels are never large, however clear the best is. Tha
 CHARACTERS = 60, 60_000
 """Shorter and longer texts count as these: the model was fitted on texts between them. Characters, as words are longer
 in some languages: the Finnish texts of the fit have as many as the English ones, in fewer words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelFree(Checked, Confidence):
+    """Confidences of a weighted sum by a model that has seen no label of the corpus."""
+
+    labels_per_document: Positive | None = None
+    "How many labels a document has as a rule, if that is known: confidences are much better then."
+
+    few_labels: AtLeastOne | None = None
+    "How many labels there are, if so few that standard scores say little; see `of_vocabulary`."
+
+    log_scores: bool = False
+    "Whether the scores are 1 / rank, of which the logarithm counts."
+
+    def of_vocabulary(self, labels: int) -> Self:
+        """Return the step for a vocabulary of this size."""
+        return replace(self, few_labels=labels if 0 < labels < MANY_LABELS else None)
+
+    def apply(self, pool: CandidatePool, run: Run) -> Run:
+        """Return the ranking with confidences."""
+        scored = with_log_scores(run) if self.log_scores else run
+        if self.few_labels is None:
+            return replace(run, confidences=label_free(pool, scored, self.labels_per_document))
+        confidences = label_free_of_few(pool, scored, pool.evidence(scored), self.few_labels)
+        return replace(run, confidences=confidences)
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
+        """Return a copy for another vocabulary: how many labels it has matters."""
+        return self.of_vocabulary(len(labels))
+
+    def save(self, folder: Path) -> None:
+        """Write the options."""
+        write_manifest(folder, "without labels", {"options": asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        return read_options(folder, cls, read_manifest(folder, "without labels").get("options"))
 
 
 def logistic(table: Doubles, weights: Sequence[float], intercept: float) -> Floats:

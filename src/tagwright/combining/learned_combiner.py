@@ -1,4 +1,4 @@
-"""Rank candidates by a combiner that was learned from labelled documents."""
+"""Rank candidates by a combiner that was learned from labelled documents. A step of a ranking."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -8,40 +8,33 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.candidate_features import KIND, CandidateFeatures
+from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import CandidateRanker, follow_labels
-from tagwright.combining.combiner import Combiner, Contributions, centred, divided, grouped
-from tagwright.combining.confidence import ScoreMap, fit_score_map, load_score_map, save_score_map
 from tagwright.combining.features import FIXED_SUM, GROUPS
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.steps import Contributions, Step, centred, divided, grouped
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.types import Label, Mask, Run
+
+KIND = "learned step"
+"What the manifest of a saved `LearnedCombiner` says."
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedCombiner(Combiner):
-    """Re-rank the best candidates of the fixed sum; the others follow in its order. A combiner.
+class LearnedCombiner(Step):
+    """Rank the best candidates anew; the others follow in the order that they have.
 
     described: computes the features of candidates. ranker: scores the features. bias: (labels,) added to the score of
-    each label. confidence: maps scores to probabilities of being right; None if these are not estimated. Trained by
-    auto/combiner.py.
+    each label. Trained by auto/combiner.py.
     """
 
     described: CandidateFeatures
     ranker: CandidateRanker
     bias: NDArray[np.float64]
-    confidence: ScoreMap | None = None
 
-    @property
-    def estimates_confidence(self) -> bool:
-        """Whether it has a map from scores to probabilities."""
-        return self.confidence is not None
-
-    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> tuple[str, ...]:
         """Raise ConfigError unless the stages are the same as in training."""
-        self.described.first.check(retrievers, rerankers)
         groups = {name.partition(": ")[0] for name in self.ranker.names}
         stages = {*retrievers, *rerankers}
         missing = groups - stages - set(GROUPS)
@@ -49,41 +42,31 @@ class LearnedCombiner(Combiner):
             raise ConfigError(
                 f"the combiner was trained with other stages (different: {', '.join(sorted(other))}); train it again"
             )
+        return ()
 
-    def combine(self, pool: CandidatePool) -> Run:
-        """Rank the candidates by score, with confidences if estimated."""
-        everything, described = self.described.ranked(pool)
-        head = everything.keep(described)
+    def apply(self, pool: CandidatePool, run: Run) -> Run:
+        """Rank the candidates by score."""
+        described = self.described.chosen(pool, run)
+        head = run.keep(described)
         scores = self.ranker.predict(self.described.describe(pool, head)) + self.bias[head.labels]
-        scores = _with_others(everything, described, scores)
-        return everything.rescored(scores, self.confidence(scores) if self.confidence else None)
+        return replace(run, confidences=None).rescored(_with_others(run, described, scores))
 
-    def explain(self, pool: CandidatePool) -> Contributions:
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> Contributions:
         """Return what each stage and group of features adds to the scores of the candidates that are ranked anew.
 
         Each feature is compared with the mean candidate of the document. What the fixed sum adds is divided among its
         stages. Together with a constant, the same for all candidates of a document, the contributions are the score.
         """
-        head = self.described.candidates(pool)
+        head = run.keep(self.described.chosen(pool, run))
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
         added = centred(head, np.column_stack([added, self.bias[head.labels]]))
         groups = grouped((*self.ranker.names, "label: bias"), added)
-        first = self.described.first.explain(pool)
-        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], first.aligned(head) if first else {})
+        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], before.aligned(head) if before else {})
         for name, share in shares.items():
             groups[name] = groups[name] + share
         return Contributions(head, tuple(groups), np.stack(list(groups.values()), axis=1))
 
-    @property
-    def learned_features(self) -> CandidateFeatures:
-        """The features that the ranker scores."""
-        return self.described
-
-    def calibrated(self, ranked: Run, right: Mask) -> Self:
-        """Return a copy with confidences by a map that is learned from its ranking."""
-        return replace(self, confidence=fit_score_map(ranked.scores, right, ranked.rows))
-
-    def describe(self, stages: Collection[str]) -> str:
+    def describe(self, stages: Collection[str], before: str = "") -> str:  # noqa: ARG002
         """Describe the stages and the model in one line."""
         model = "logistic regression and trees" if self.ranker.trees else "logistic regression"
         return f"{', '.join(stages)}; combined by {model} over {len(self.ranker.names)} features"
@@ -94,43 +77,28 @@ class LearnedCombiner(Combiner):
         return replace(self, described=self.described.with_labels(before, labels), bias=bias)
 
     def save(self, folder: Path) -> None:
-        """Write the bias, and features, ranker and confidence into folders of their own."""
+        """Write the bias, and features and ranker into folders of their own."""
         write_arrays(folder, {"bias": self.bias})
         for name in ("features", "ranker"):
             (folder / name).mkdir()
         self.described.save(folder / "features")
         self.ranker.save(folder / "ranker")
-        save_score_map(self.confidence, folder / "confidence")
-        write_manifest(folder, "learned combiner", {"confidence": self.confidence is not None})
+        write_manifest(folder, KIND, {})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        confident = read_manifest(folder, "learned combiner").get("confidence")
-        if not isinstance(confident, bool):
-            raise ModelError(f"{folder}: its manifest does not say whether it has confidences; save the tagger again")
-        features = folder / "features"
-        if (features / "first" / "features" / "first" / "features").exists():
-            raise ModelError(f"{folder}: has learned combiners within each other, expected at most two; train it again")
-        first = load_first(features / "first", read_manifest(features, KIND).get("first"), labels)
+        read_manifest(folder, KIND)
+        return cls.read(folder, labels)
+
+    @classmethod
+    def read(cls, folder: Path, labels: Sequence[Label]) -> Self:
+        """Read the parts of what `save` wrote."""
         return cls(
-            CandidateFeatures.load(features, labels, first),
+            CandidateFeatures.load(folder / "features", labels),
             CandidateRanker.load(folder / "ranker"),
             read_array(folder, "bias", np.float64, (len(labels),)),
-            load_score_map(folder / "confidence") if confident else None,
         )
-
-
-def load_first(folder: Path, kind: object, labels: Sequence[Label]) -> Combiner:
-    """Load what ranks first for another combiner: a weighted sum or a learned combiner.
-
-    kind: the name of its class; None: a sum. Raises ModelError for any other kind.
-    """
-    if kind in ("WeightedSum", None):
-        return WeightedSum.load(folder, labels)
-    if kind == "LearnedCombiner":
-        return LearnedCombiner.load(folder, labels)
-    raise ModelError(f"{folder}: is damaged (no combiner ranks first); save the tagger again")
 
 
 def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:

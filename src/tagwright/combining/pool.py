@@ -1,6 +1,6 @@
 """Pool the candidates of all retrievers, with the results of every stage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -34,7 +34,7 @@ class PoolOptions(Checked):
 
 @dataclass(frozen=True, eq=False)
 class CandidatePool:
-    """The candidates of a batch of documents with the results of every stage: the input of a combiner.
+    """The candidates of a batch of documents with the results of every stage: what the steps of a ranking see.
 
     run: the candidates, scored by the number of retrievers that found them, or by reciprocal ranks if the pool has a
     limit; the run of the retriever if there is only one. found: the run of each retriever. stages, readings: all
@@ -48,6 +48,7 @@ class CandidatePool:
     readings: Mapping[str, Any]
     _scores: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
     _trust: dict[tuple[str, float], Floats | None] = field(default_factory=dict, init=False, repr=False)
+    _evidence: list[Callable[[], Run]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(
@@ -104,6 +105,19 @@ class CandidatePool:
         if (stage, weight) not in self._trust:
             self._trust[stage, weight] = self.stages[stage].trust(self.readings[stage], weight)
         return self._trust[stage, weight]
+
+    def keep_evidence(self, evidence: Callable[[], Run]) -> None:
+        """Keep how a weighted sum computes the mean evidence of the stages, for confidences of few labels."""
+        self._evidence[:] = [evidence]
+
+    def evidence(self, candidates: Run) -> Floats:
+        """Return the mean evidence of the stages for these candidates, (suggestions,), by the weights of the sum.
+
+        Raises ConfigError where no weighted sum has ranked the pool.
+        """
+        if not self._evidence:
+            raise ConfigError("confidences of few labels are those of a weighted sum, which is missing; learn them")
+        return self._evidence[0]().scores_of(candidates)
 
     def without(self, *names: str) -> Self:
         """Return the same candidates without these stages."""

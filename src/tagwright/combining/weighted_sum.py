@@ -1,4 +1,4 @@
-"""Combine stages by a weighted sum, also with the labels of another stage after it (FuTex 3.3)."""
+"""Combine stages by a weighted sum, also with the labels of another stage after it (FuTex 3.3). Steps of a ranking."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -8,30 +8,20 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from tagwright.combining.agreement import Agreements
-from tagwright.combining.combiner import Combiner, Contributions
-from tagwright.combining.confidence import fit_sum, sigmoid
-from tagwright.combining.fusion import (
-    Weight,
-    append_labels,
-    reciprocal_ranks,
-    standard_scores,
-    summed_evidence,
-    zscores,
-)
-from tagwright.combining.label_free import MANY_LABELS, label_free, label_free_of_few
+from tagwright.combining.fusion import Weight, append_labels, reciprocal_ranks, standard_scores, summed_evidence
 from tagwright.combining.pool import CandidatePool
-from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Positive
+from tagwright.combining.steps import Contributions, Step
+from tagwright.core.checked import AtLeastOne, Checked, NotNegative
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Floats, Label, Mask, Run
+from tagwright.types import Floats, Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
-Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedSum(Checked, Combiner):
-    """Ranks candidates by a weighted sum over the stages. A combiner; a single stage keeps its own scores."""
+class WeightedSum(Checked, Step):
+    """Ranks candidates by a weighted sum over the stages; a single stage keeps its own scores."""
 
     by: By = "evidence"
     """evidence, scores: every stage scores the candidates of all, and the logarithms of the evidence, or the standard
@@ -51,33 +41,11 @@ class WeightedSum(Checked, Combiner):
     rank_constant: NotNegative = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
 
-    confidence: Confidence = "none"
-    """label_free: how sure the ranking is, by a model that was made for the zero-shot stages and has seen no label of
-    the corpus (combining/label_free.py). fitted: by `curve`."""
-
-    curve: tuple[float, float] = (0.0, 0.0)
-    """fitted: slope and intercept of a logistic curve over standard scores, learnt from labelled documents. A score is
-    standardised by mean and deviation of the first hundred candidates of its document."""
-
-    slope_of_scores: float = 0.0
-    "fitted: what the scores themselves add to the log odds; they tell texts in which nothing stands out."
-
-    labels_per_document: Positive | None = None
-    "How many labels a document has as a rule, if that is known: confidences are much better then."
-
-    few_labels: AtLeastOne | None = None
-    "label_free: how many labels there are, if so few that standard scores say little; see `label_free_for`."
-
-    @property
-    def estimates_confidence(self) -> bool:
-        """Whether the ranking has confidences."""
-        return self.confidence != "none"
-
     def weight(self, stage: str) -> float:
         """Return the weight of a stage."""
         return self.weights.get(stage, 1.0)
 
-    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> tuple[str, ...]:
         """Raise ConfigError if all stages have weight 0, or `language_trust` names a stage that is missing."""
         stages = (*retrievers, *rerankers)
         if unknown := set(self.language_trust.values()) - set(stages):
@@ -85,66 +53,38 @@ class WeightedSum(Checked, Combiner):
             raise ConfigError(f"language_trust names {names}, the stages are {', '.join(stages)}; name one of these")
         if not any(map(self.weight, stages)):
             raise ConfigError("every stage has weight 0: nothing ranks the candidates")
+        return ()
 
-    def combine(self, pool: CandidatePool) -> Run:
-        """The candidates under the weighted sum of all stages whose weight is not 0."""
-        return self.with_confidences(self.ranked(pool), pool)
-
-    def ranked(self, pool: CandidatePool) -> Run:
-        """The same without confidences."""
+    def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
+        """Return the candidates under the weighted sum of all stages whose weight is not 0."""
         voters = self._voters(pool)
         if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
-            return pool.run
-        weights = self._weights(voters, pool)
-        if len(voters) == 1 and self.by != "ranks":
-            return pool.run.rescored(pool.scores(voters[0]))
-        return self._sum(voters, weights, pool)
+            ranked = pool.run
+        elif len(voters) == 1 and self.by != "ranks":
+            self._weights(voters, pool)  # warns of texts in a language that the encoder does not know
+            ranked = pool.run.rescored(pool.scores(voters[0]))
+        else:
+            ranked = self._sum(voters, self._weights(voters, pool), pool)
+        pool.keep_evidence(lambda: self._evidence(pool, ranked))
+        return ranked
 
-    def with_confidences(self, ranked: Run, pool: CandidatePool) -> Run:
-        """Return a ranking of the pool, and perhaps of more labels, with confidences if the sum estimates them."""
-        if self.confidence == "none":
-            return ranked
-        if self.confidence == "fitted":
-            return self.confident(ranked)
-        if self.few_labels is None:
-            return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
-        confidences = label_free_of_few(pool, ranked, self.evidence(pool, ranked), self.few_labels)
-        return replace(ranked, confidences=confidences)
-
-    def explain(self, pool: CandidatePool) -> Contributions:
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> Contributions:  # noqa: ARG002
         """Return what each stage adds to each score: together they are the score."""
         voters = self._voters(pool)
-        sums = [self.ranked(pool)]
         if len(voters) > 1:
             weights = self._weights(voters, pool)
             sums = [self._sum([name], [weight], pool) for name, weight in zip(voters, weights, strict=True)]
+        else:
+            sums = [self.apply(pool, run)]
         added = [each.scores_of(pool.run).astype(np.float64) for each in sums]
         return Contributions(pool.run, tuple(voters), np.stack(added, axis=1))
 
-    @property
-    def weighted_sum(self) -> Self:
-        """Itself."""
-        return self
-
-    def calibrated(self, ranked: Run, right: Mask) -> Self:
-        """Return the sum with confidences by a curve that is learned from its ranking."""
-        of_standard, of_scores, intercept = fit_sum(ranked, zscores(ranked), right)
-        return replace(self, confidence="fitted", curve=(of_standard, intercept), slope_of_scores=of_scores)
-
-    def confident(self, ranked: Run) -> Run:
-        """Return a ranking of the sum with confidences by the fitted curve."""
-        slope, intercept = self.curve
-        logits = slope * zscores(ranked) + self.slope_of_scores * ranked.scores + intercept
-        return replace(ranked, confidences=sigmoid(logits).astype(np.float32))
-
-    def evidence(self, pool: CandidatePool, ranked: Run) -> Floats:
-        """(suggestions,) the mean evidence of the stages, by weight. ranked: by this sum."""
-        voters = self._voters(pool)
-        total = ranked.scores  # of several stages that are combined by evidence, the score is its sum
-        if self.by != "evidence" or len(voters) == 1:
-            by_evidence = replace(self, by="evidence")._sum(voters, self._weights(voters, pool), pool)
-            total = by_evidence.scores_of(ranked)
-        return total / np.float32(sum(map(self.weight, voters)))
+    def _evidence(self, pool: CandidatePool, ranked: Run) -> Run:
+        """Return the mean evidence of the stages, by weight, as scores. ranked: by this sum."""
+        voters, total = self._voters(pool), ranked
+        if self.by != "evidence" or len(voters) == 1:  # else the score is the sum of the evidence
+            total = replace(self, by="evidence")._sum(voters, self._weights(voters, pool), pool)
+        return replace(total, scores=total.scores / np.float32(sum(map(self.weight, voters))))
 
     def _voters(self, pool: CandidatePool) -> list[str]:
         """The stages that count."""
@@ -158,19 +98,11 @@ class WeightedSum(Checked, Combiner):
             return standard_scores(pool.run, scores, weights)
         return summed_evidence(pool.run, scores, [pool.stages[name].distribution for name in voters], weights)
 
-    def describe(self, stages: Collection[str]) -> str:
-        """The stages with their weights: "exact_match 0.5, tfidf 1; combined by evidence"."""
+    def describe(self, stages: Collection[str], before: str = "") -> str:  # noqa: ARG002
+        """Return the stages with their weights: "exact_match 0.5, tfidf 1; combined by evidence"."""
         weights = ", ".join(f"{name} {self.weight(name):.3g}" for name in stages)
         fitted = f"; fitted: {self.agreements.reason}" if self.agreements.documents else ""
         return f"{weights}; combined by {self.by}{fitted}" if len(stages) > 1 else weights
-
-    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
-        """Return itself: it has no parameters of single labels. The label-free model depends on how many there are."""
-        return self.label_free_for(len(labels)) if self.confidence == "label_free" else self
-
-    def label_free_for(self, labels: int) -> Self:
-        """Return the sum with the confidences of the model that has seen no label of the corpus."""
-        return replace(self, confidence="label_free", few_labels=labels if 0 < labels < MANY_LABELS else None)
 
     def save(self, folder: Path) -> None:
         """Write the options."""
@@ -220,71 +152,39 @@ class AppendOptions(Checked):
 
 
 @dataclass(frozen=True)
-class AppendLabels(Combiner):
-    """Ranks candidates by a weighted sum; the labels of another stage follow (FuTex Example 3.1). A combiner.
+class AppendLabels(Step):
+    """The labels of another stage follow those of the ranking (FuTex Example 3.1), scored 1 / rank.
 
-    The sum estimates the confidences of all by the logarithm of their rank: a curve over 1 / rank fits them worse.
+    Confidences after it use the logarithm of the rank: a curve over 1 / rank fits them worse.
     """
 
-    first: WeightedSum
     options: AppendOptions
 
-    @property
-    def estimates_confidence(self) -> bool:
-        """Whether the sum does."""
-        return self.first.estimates_confidence
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Raise ConfigError where the stage that follows is no retriever."""
+        if self.options.by not in retrievers:
+            raise ConfigError(f'by is "{self.options.by}", expected a retriever: {", ".join(retrievers)}')
+        return (self.options.by,)
 
-    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        """Raise ConfigError where the stage that follows is no retriever, or the sum does not fit the others."""
-        by = self.options.by
-        if by not in retrievers:
-            raise ConfigError(f'by is "{by}", expected a retriever: {", ".join(retrievers)}')
-        self.first.check([name for name in retrievers if name != by], rerankers)
+    def apply(self, pool: CandidatePool, run: Run) -> Run:
+        """Return the labels of the ranking, then those of the stage that follows."""
+        both = append_labels(
+            run if self.options.keep is None else run.top(self.options.keep), pool.found[self.options.by]
+        )
+        return append_labels(both, run)
 
-    def combine(self, pool: CandidatePool) -> Run:
-        """The labels of the sum, then those of the stage that follows, scored 1 / rank."""
-        rest, after = pool.without(self.options.by), pool.found[self.options.by]
-        ranked = self.first.ranked(rest)
-        both = append_labels(ranked if self.options.keep is None else ranked.top(self.options.keep), after)
-        run = append_labels(both, ranked)
-        return replace(run, confidences=self.first.with_confidences(_by_log_rank(run), rest).confidences)
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> None:
+        """Say nothing: the scores are ranks."""
 
-    def calibrated(self, ranked: Run, right: Mask) -> Self:
-        """Return a copy with confidences by a curve that is learned from its ranking."""
-        return replace(self, first=self.first.calibrated(_by_log_rank(ranked), right))
-
-    def label_free_for(self, labels: int) -> Self:
-        """Return a copy with the confidences of the model that has seen no label of the corpus."""
-        return replace(self, first=self.first.label_free_for(labels))
-
-    def describe(self, stages: Collection[str]) -> str:
-        """The sum, and what follows."""
-        by = self.options.by
-        return f"{self.first.describe([name for name in stages if name != by])}; followed by {by}"
-
-    @property
-    def weighted_sum(self) -> WeightedSum:
-        """The sum, in which the stage whose labels follow counts nothing."""
-        return replace(self.first, weights={**self.first.weights, self.options.by: 0.0})
-
-    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
-        """Return a copy with the inner sum for another vocabulary."""
-        return replace(self, first=self.first.with_labels(before, labels))
+    def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
+        """Return what goes before, and what follows."""
+        return f"{before}; followed by {self.options.by}"
 
     def save(self, folder: Path) -> None:
-        """Write the options of both."""
-        options = {"by": self.options.by, "keep": self.options.keep}
-        write_manifest(folder, "weighted sum, followed", {"options": options})
-        (folder / "first").mkdir()
-        self.first.save(folder / "first")
+        """Write the options."""
+        write_manifest(folder, "appended labels", {"options": asdict(self.options)})
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        options = read_options(folder, AppendOptions, read_manifest(folder, "weighted sum, followed").get("options"))
-        return cls(WeightedSum.load(folder / "first", labels), options)
-
-
-def _by_log_rank(run: Run) -> Run:
-    """The run of `append_labels`, whose scores are 1 / rank, with -log rank as scores."""
-    return replace(run, scores=np.log(run.scores))
+        return cls(read_options(folder, AppendOptions, read_manifest(folder, "appended labels").get("options")))

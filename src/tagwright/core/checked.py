@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import Parameter, signature
+from math import inf, isfinite
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -65,23 +66,18 @@ class Range:
     (False, 'at least 0 and below 1')
     """
 
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
-    below: float | None = None
+    least: float = -inf
+    above: float = -inf
+    most: float = inf
+    below: float = inf
 
     def admits(self, value: Any) -> bool:
         """Whether the number is in the range."""
-        return (
-            (self.least is None or value >= self.least)
-            and (self.above is None or value > self.above)
-            and (self.most is None or value <= self.most)
-            and (self.below is None or value < self.below)
-        )
+        return bool(self.least <= value <= self.most and self.above < value < self.below)
 
     def __str__(self) -> str:
         bounds = {"at least": self.least, "more than": self.above, "at most": self.most, "below": self.below}
-        return " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None)
+        return " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if isfinite(bound))
 
 
 @dataclass(frozen=True)

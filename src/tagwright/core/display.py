@@ -6,6 +6,8 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import groupby
+from operator import itemgetter
 
 INTERRUPTED = 130
 "The exit code after Ctrl-C, as in shells and typer."
@@ -92,24 +94,16 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     >>> marked("a < bees", [(4, 6), (5, 8)]).replace(f' style="{_MARK}"', "")
     'a &lt; <mark>bees</mark>'
     """
-    parts, done = list[str](), 0
-    for start, end in _merged(spans):
-        parts.append(escape(text[done:start]))
-        parts.append(f'<mark style="{_MARK}">{escape(text[start:end])}</mark>')
-        done = end
-    return "".join([*parts, escape(text[done:])])
+    inside = bytearray(len(text))
+    for start, end in spans:
+        inside[start:end] = b"\1" * (end - start)
+    parts = list[str]()
+    for mark, part in groupby(zip(inside, text, strict=False), itemgetter(0)):
+        piece = escape("".join(character for _, character in part))
+        parts.append(f'<mark style="{_MARK}">{piece}</mark>' if mark else piece)
+    return "".join(parts)
 
 
 class _Escaping(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return escaped(super().format(record))
-
-
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        elif end > start:
-            merged.append((start, end))
-    return merged

@@ -56,7 +56,7 @@ def is_folder_name(name: object) -> bool:
         and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
         and not name.endswith((".", " "))
         and not re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name)  # reserved by Windows
-        and name not in ("manifest.json", VOCABULARY, "combiner")
+        and name not in ("manifest.json", VOCABULARY, "steps", "combiner")
     )
 
 

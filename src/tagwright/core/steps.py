@@ -239,8 +239,14 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
             raise ConfigError(f"{folder}: {problem}, or remove this folder")
         before, now = read_manifest(folder, KIND), _identity(start)
         _check_resumed(folder, {name: before.get(name) for name in now}, now)
-        if differences := "; ".join(_other_machine(before.get("machine", {}), start.machine)):
-            _say(f"{folder}: resumed with {differences}; the last digits of the weights will differ")
+        known = before.get("machine", {})
+        others = [
+            f"{name} {known[name]}, now {value}"
+            for name, value in start.machine.items()
+            if known.get(name, value) != value
+        ]
+        if others:
+            _say(f"{folder}: resumed with {'; '.join(others)}; the last digits of the weights will differ")
     elif resume:
         _say(f"{folder}: no training to resume; starting anew")
     manifest = folder / "manifest.json"
@@ -258,13 +264,6 @@ def _identity(start: Start) -> dict[str, Any]:
         json.dumps({"method": start.method, "options": dict(start.options), "data": dict(start.data)})
     )
     return found
-
-
-def _other_machine(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    """Yield what differs from the machine where the training began: "torch 2.13, now 2.14"."""
-    yield from (
-        f"{name} {before[name]}, now {value}" for name, value in now.items() if before.get(name, value) != value
-    )
 
 
 def _waits(folder: Path) -> bool:

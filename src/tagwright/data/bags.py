@@ -149,8 +149,7 @@ def smooth_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
     >>> smooth_idf(np.array([3]), documents=3)
     array([1.])
     """
-    weights: NDArray[np.float64] = np.log((1 + documents) / (1 + frequency)) + 1
-    return weights
+    return np.asarray(np.log((1 + documents) / (1 + frequency)) + 1)
 
 
 def plain_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
@@ -159,5 +158,4 @@ def plain_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
     >>> plain_idf(np.array([3]), documents=3)
     array([0.])
     """
-    weights: NDArray[np.float64] = np.log(documents / frequency)
-    return weights
+    return np.asarray(np.log(documents / frequency))

@@ -111,7 +111,17 @@ class Corpus(Sequence[Document]):
         file ends the process (SIGBUS); replacing it, as `save` does, is harmless.
         """
         corpus = cls(Path(path))
-        corpus._check(path)
+        for row, line in enumerate(corpus._file.lines(0, len(corpus)), 1):
+            try:
+                document = checked(document_file.from_line(line), Place(path, row))
+                as_saved = document_file.to_line(document) == line
+            except ValueError:
+                as_saved = False
+            if not as_saved:
+                raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
+        if duplicates := corpus._first_duplicates():
+            first, second = (position + 1 for position in duplicates)
+            raise InputError(f"row {first} has the same id; every document needs its own", path, second)
         return corpus
 
     def save(self, path: Path | str) -> None:
@@ -161,32 +171,31 @@ class Corpus(Sequence[Document]):
 
     @classmethod
     def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Self:
-        origins = _Origins()
+        # the file and line of each document, in 8 bytes per document
+        files, starts, lines = list[str](), list[int](), array("q")
+
+        def noted() -> Iterator[Document]:
+            for file, documents in sources:
+                files.append(file)
+                starts.append(len(lines))
+                for line, document in documents:
+                    lines.append(line)
+                    yield document
+
         with full_disk_explained():
             folder = TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
             with folder:  # removed at once: the mapping stays valid until it is released, however the process ends
                 path = Path(folder.name, "documents.jsonl")
-                document_file.write(origins.note(sources), path)
+                document_file.write(noted(), path)
                 corpus = cls(path)
             if path.exists():  # Windows cannot remove a mapped file; there it is removed with the corpus
                 weakref.finalize(corpus, _remove, corpus._file, folder)
         if duplicates := corpus._first_duplicates():
-            raise origins.duplicates(*duplicates, corpus._file.id(duplicates[0]))
+            id_, numbers = corpus._file.id(duplicates[0]), [lines[position] for position in duplicates]
+            named = [files[bisect_right(starts, position) - 1] for position in duplicates]
+            places = [f"{file}:{line}" if line else file for file, line in zip(named, numbers, strict=True)]
+            raise repeated_id(id_, *places, by_line={id_} == {*map(str, numbers)})
         return corpus
-
-    def _check(self, path: Path | str) -> None:
-        """Raise InputError unless every document is as `save` writes it."""
-        for row, line in enumerate(self._file.lines(0, len(self)), 1):
-            try:
-                document = checked(document_file.from_line(line), Place(path, row))
-                as_saved = document_file.to_line(document) == line
-            except ValueError:
-                as_saved = False
-            if not as_saved:
-                raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
-        if duplicates := self._first_duplicates():
-            first, second = (position + 1 for position in duplicates)
-            raise InputError(f"row {first} has the same id; every document needs its own", path, second)
 
     def _first_duplicates(self) -> tuple[int, int] | None:
         """The first two documents with the same id. Only hashes of the ids stay in memory."""
@@ -198,33 +207,6 @@ class Corpus(Sequence[Document]):
             if earlier != position:
                 return earlier, position
         return None
-
-
-class _Origins:
-    """The file and line of each document, in 8 bytes per document."""
-
-    def __init__(self) -> None:
-        self._files: list[str] = []
-        self._starts: list[int] = []
-        self._lines = array("q")
-
-    def note(self, sources: Iterable[tuple[str, Iterable[Located]]]) -> Iterator[Document]:
-        """The documents of all sources in turn, with their origins recorded."""
-        for file, documents in sources:
-            self._files.append(file)
-            self._starts.append(len(self._lines))
-            for line, document in documents:
-                self._lines.append(line)
-                yield document
-
-    def duplicates(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
-        """The error to raise for two documents with this id."""
-        by_line = id == str(self._lines[first]) == str(self._lines[second])
-        return repeated_id(id, self._place(first), self._place(second), by_line=by_line)
-
-    def _place(self, position: int) -> str:
-        file, line = self._files[bisect_right(self._starts, position) - 1], self._lines[position]
-        return f"{file}:{line}" if line else file
 
 
 def repeated_id(id: str, first: str, second: str, *, by_line: bool) -> InputError:  # noqa: A002

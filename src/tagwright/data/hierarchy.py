@@ -22,7 +22,7 @@ class Hierarchy:
 
     def __init__(self, links: Run) -> None:
         self._links = links
-        self.parents = cache(self._parents)
+        self.parents = cache(lambda label: tuple(links[label][0].tolist()))  # the labels directly above a label
         self._all_above = lru_cache(512)(self._above)  # of all labels, this may take the square of their number
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -68,7 +68,3 @@ class Hierarchy:
             found = {top for upper in others[each] for top in tops[upper]}
             tops[each] = tuple(sorted(found)) or (first[each],)
         return part.tolist(), tops
-
-    def _parents(self, label: int) -> tuple[int, ...]:
-        """The labels directly above this one."""
-        return tuple(self._links[label][0].tolist())

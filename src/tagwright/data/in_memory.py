@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -81,7 +81,8 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
     expected = "a text, a list, a column, a table, a Corpus or a Path"
     records, items = records_in(documents, "records", "documents are", expected)
     if records is not None:
-        return _numbered(from_rows(records, "table" if has_columns(documents) else "records", columns))
+        rows = from_rows(records, "table" if has_columns(documents) else "records", columns)
+        return ((row, document if document.id else replace(document, id=str(row))) for row, document in rows)
     if columns:
         raise ConfigError(
             f"columns are given ({', '.join(columns)}), but the documents are no table and no records; a file is "
@@ -89,11 +90,6 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
         )
     items = _filled(items)
     return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(items, 1))
-
-
-def _numbered(documents: Iterator[Located]) -> Iterator[Located]:
-    """The documents; one without an id has its position as id."""
-    return ((row, document if document.id else replace(document, id=str(row))) for row, document in documents)
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
@@ -109,21 +105,15 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
             "y is a matrix of numbers, expected a list of ids or names for each document; an indicator matrix is for "
             "tagwright.sklearn"
         )
-    rest = iter(_items(labels, "labels y are", "a list for each document"))
-    missing = object()
-    count, unlabelled = 0, list[str]()
-    for count, document in enumerate(documents, 1):
-        own = next(rest, missing)
-        if is_nan(own):
-            unlabelled.append(str(count))
-            own = ()
+    listed, missing, unlabelled = _items(labels, "labels y are", "a list for each document"), object(), list[str]()
+    for count, (document, own) in enumerate(zip_longest(documents, listed, fillvalue=missing)):
+        if not isinstance(document, Document):
+            raise InputError(f"y has labels for more than the {count} documents; give a list for each")
         if own is missing:
-            raise InputError(
-                f"y has labels for {count - 1} document{'s' * (count != 2)}, but there are more; give a list for each"
-            )
-        yield _labelled(document, own, count)
-    if next(rest, missing) is not missing:
-        raise InputError(f"y has labels for more than the {count} documents; give a list for each")
+            raise InputError(f"y has labels for {many(count, 'document')}, but there are more; give a list for each")
+        if is_nan(own):
+            unlabelled.append(str(count + 1))
+        yield _labelled(document, () if is_nan(own) else own, count + 1)
     if unlabelled:
         _log.warning("y: %s without labels: %s", many(len(unlabelled), "row"), few(unlabelled))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -31,7 +31,7 @@ class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary, self._sorted = vocabulary, dict[Kind, tuple[list[str], Longs]]()
+        self._vocabulary, self._values = vocabulary, cache(self._sorted)
         self.allowed = lru_cache(8)(self._allowed)  # for the next request with the same conditions
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -49,9 +49,7 @@ class LabelConditions:
                 left &= self._any("only", mine)
         left &= ~self._any("without", without)
         if not left.any():
-            conditions = [
-                f"{name}={condition}" for name, texts in (("only", only), ("without", without)) for condition in texts
-            ]
+            conditions = [*(f"only={each}" for each in only), *(f"without={each}" for each in without)]
             raise ConfigError(f"no label fulfils all of {', '.join(conditions)[:200]}; leave one of them out")
         return left
 
@@ -81,14 +79,12 @@ class LabelConditions:
         end = value[:-1] + "\U0010ffff" if value.endswith("*") else value  # which is sorted behind all others
         return places[bisect_left(values, value.removesuffix("*")) : bisect_right(values, end)]
 
-    def _values(self, kind: Kind) -> tuple[list[str], Longs]:
+    def _sorted(self, kind: Kind) -> tuple[list[str], Longs]:
         """All values of a kind in order, and the position of the label that has each."""
-        if kind not in self._sorted:
-            texts = self._vocabulary.texts(FIELDS[kind]) if kind in FIELDS else enumerate(self._vocabulary.ids)
-            pairs = [(text, place) for place, own in texts for text in ([own] if isinstance(own, str) else own)]
-            values, places = zip(*sorted(pairs), strict=True) if pairs else ((), ())
-            self._sorted[kind] = list(values), np.array(places, np.int64)
-        return self._sorted[kind]
+        ids = ((place, [label_id]) for place, label_id in enumerate(self._vocabulary.ids))
+        texts = self._vocabulary.texts(FIELDS[kind]) if kind in FIELDS else ids
+        pairs = sorted((text, place) for place, own in texts for text in own)
+        return [text for text, _ in pairs], np.array([place for _, place in pairs], np.int64)
 
     def _remedy(self, kind: Kind, value: str) -> str:
         """The nearest value, or what values there are."""

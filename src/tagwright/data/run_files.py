@@ -206,17 +206,13 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
             raise place.error(f"score {score} follows {before}, expected the best suggestion first; sort them")
         scores[label] = before = score
         if "confidence" in entry:
-            confidences.append(_confidence(entry, place))
+            confidence = entry["confidence"]
+            if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+                raise place.error(f"confidence is {shown(confidence)}, expected a number from 0 to 1")
+            confidences.append(confidence)
     return Run(
         np.array([0, len(scores)], np.int64),
         np.fromiter(scores, np.int32, len(scores)),
         np.fromiter(scores.values(), np.float32, len(scores)),
         np.array(confidences, np.float32) if len(confidences) == len(scores) else None,
     )
-
-
-def _confidence(entry: Mapping[str, Any], place: Place) -> float:
-    confidence = entry["confidence"]
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise place.error(f"confidence is {shown(confidence)}, expected a number from 0 to 1")
-    return float(confidence)

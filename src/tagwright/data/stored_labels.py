@@ -5,7 +5,7 @@ lead to is stored, so that nothing has to be built on loading. Every other field
 SQLite file of the same labels would be three times as large, and take twice as long to look up ids and names.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
 from itertools import chain, pairwise, repeat
@@ -86,13 +86,21 @@ class StoredLabels(Sequence[Label]):
         for start in range(0, len(self), CHUNK):
             yield from self._between(start, min(start + CHUNK, len(self)))
 
-    def first_name(self, position: int) -> int:
-        """The place of the preferred name of a label."""
-        return int(self._name_ends[position - 1]) if position else 0
+    def named(self, name: str, fold: Fold) -> Iterator[tuple[int, bool]]:
+        """Each label with this folded name, and whether it is the preferred one."""
+        for place in self.by_name.find(name, lambda place: fold(self.names[place])):
+            label = int(self._name_ends.searchsorted(place, side="right"))
+            yield label, place == (self._name_ends[label - 1] if label else 0)
 
-    def named(self, place: int) -> int:
-        """The label to which a name belongs."""
-        return int(self._name_ends.searchsorted(place, side="right"))
+    def with_name(self, name: str, fold: Fold) -> int | None:
+        """The label with this folded name, None where there is none or several are; preferred names come first."""
+        preferred, others = set[int](), set[int]()
+        for label, is_preferred in self.named(name, fold):
+            (preferred if is_preferred else others).add(label)
+            if len(preferred) > 1:
+                return None
+        found = preferred or others
+        return found.pop() if len(found) == 1 else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -113,14 +121,11 @@ class StoredLabels(Sequence[Label]):
             self._above.between(start, end),
             strict=True,
         )
-        return [Label(*texts, **others) for texts, others in zip(fixed, self._others(start, end), strict=True)]
-
-    def _others(self, start: int, end: int) -> Iterator[dict[str, Any]]:
-        """The other fields of the labels from `start` up to `end`, those that any label of the vocabulary has."""
-        if not self._fields:
-            return repeat({}, end - start)
+        # the fields that any label of the vocabulary has
         columns = [map(_READ.get(field, tuple), lists.between(start, end)) for field, lists in self._fields.items()]
-        return (dict(zip(self._fields, row, strict=True)) for row in zip(*columns, strict=True))
+        rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if columns else repeat((), end - start)
+        others = (dict(zip(self._fields, row, strict=True)) for row in rows)
+        return [Label(*texts, **own) for texts, own in zip(fixed, others, strict=True)]
 
     def _id(self, place: int) -> str:
         ids = self.by_id.texts
@@ -170,33 +175,6 @@ def _placed(text_at: Callable[[int], str], places: Ints, start: int, end: int) -
     wanted = places[start:end].tolist()
     known = {place: text_at(place) for place in set(wanted)}
     return [known[place] for place in wanted]
-
-
-class StoredNames:
-    """Folded names, for looking up the label that has one; the preferred name has precedence over the others.
-
-    preferred: only preferred names lead to labels.
-    """
-
-    def __init__(self, labels: StoredLabels, fold: Fold, *, preferred: bool) -> None:
-        self._labels, self._fold, self._preferred = labels, fold, preferred
-
-    def labels_with(self, name: str) -> set[int]:
-        """All labels with this folded name."""
-        labels = self._labels
-        places = labels.by_name.find(name, lambda place: self._fold(labels.names[place]))
-        return {labels.named(place) for place in places}
-
-    def get(self, name: str) -> int | None:
-        """The label with this folded name, None where there is none or several are."""
-        labels, first, others = self._labels, set[int](), set[int]()
-        for place in labels.by_name.find(name, lambda place: self._fold(labels.names[place])):
-            label = labels.named(place)
-            (first if place == labels.first_name(label) else others).add(label)
-            if len(first) > 1:
-                return None
-        found = first or (set[int]() if self._preferred else others)
-        return found.pop() if len(found) == 1 else None
 
 
 def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:

@@ -26,7 +26,7 @@ from tagwright.core.garbage import uncollected
 from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
-from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
+from tagwright.data.stored_labels import StoredLabels, write_labels
 from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import last_part, read_reference, with_sources
@@ -318,7 +318,7 @@ class Vocabulary(Sequence[Label]):
         for label_id in (value, bare_id(value)):
             if label_id in self.index:
                 return self.index[label_id]
-        position = self._names.get(_folded(value))
+        position = self._with_name(value)
         return self._referred(value) if position is None else position
 
     @cached_property
@@ -405,8 +405,22 @@ class Vocabulary(Sequence[Label]):
         if others and unknown != "ignore":
             self._say_others(others, len(run.labels), missing.total())
         if missing and unknown == "warn":
-            say_left_out(missing, missing.total() + len(run.labels), self.ambiguous(missing), first)
+            self._say_left_out(missing, missing.total() + len(run.labels), first)
         return run
+
+    def _say_left_out(self, missing: Counter[str], of: int, first: Mapping[str, str]) -> None:
+        """Warn in a line of labels that are left out, and in another of those of which several share the name.
+
+        first: label -> the document in which it is met first.
+        """
+        ambiguous = self.ambiguous(missing)
+        unknown = [label for label in missing if label not in ambiguous]
+        shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
+        kinds = ("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])
+        for problem, names, labels in kinds:
+            if count := sum(missing[label] for label in labels):
+                left_out = f"{problem} and are left out: {few(names)} (first: document {shown(first[labels[0]])})"
+                _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
     def _say_others(self, others: Counter[str], found: int, unknown: int) -> None:
         """Log how many subjects are of other vocabularies."""
@@ -441,8 +455,7 @@ class Vocabulary(Sequence[Label]):
         """
         parts = {part.strip() for cell in cells for part in split_labels(cell)} - {""}
         return len(parts) > 1 and all(
-            part in self.index or bare_id(part) in self.index or self._names.get(_folded(part)) is not None
-            for part in parts
+            part in self.index or bare_id(part) in self.index or self._with_name(part) is not None for part in parts
         )
 
     def ambiguous(self, names: Collection[str]) -> dict[str, list[str]]:
@@ -451,15 +464,14 @@ class Vocabulary(Sequence[Label]):
         >>> Vocabulary([Label("1", ("Mercury",)), Label("2", ("Mercury",))]).ambiguous(["mercury", "Venus"])
         {'mercury': ['1', '2']}
         """
-        known, others = self._names, self._names_by_language
         unknown = {name: _folded(name) for name in names if self.resolve(name) is None}
         places, shared = {folded: set[int]() for folded in unknown.values()}, set[str]()
         for folded, found in places.items():
-            if isinstance(known, StoredNames):
-                found |= known.labels_with(folded)
-            elif known.get(folded, -1) is None:
+            if isinstance(self._labels, StoredLabels):
+                found |= {label for label, _ in self._labels.named(folded, _folded)}
+            elif self._names.get(folded, -1) is None:
                 shared.add(folded)
-            if others.get(folded, -1) is None:
+            if self._names_by_language.get(folded, -1) is None:
                 shared.add(folded)
         for place, label in enumerate(self if shared else ()):
             for folded in shared.intersection(map(_folded, label.all_names)):
@@ -540,8 +552,7 @@ class Vocabulary(Sequence[Label]):
         'Birds > Eggs'
         """
         name = self._labels[position].name
-        ambiguous = self._preferred.get(_folded(name)) is None
-        return ARROW.join(self.path(position)) if whole or ambiguous else name
+        return ARROW.join(self.path(position)) if whole or self._with_name(name) is None else name
 
     def cycle(self) -> tuple[str, ...]:
         """The ids along a cycle of broader links, ending where it begins; empty when the links form a hierarchy."""
@@ -552,18 +563,11 @@ class Vocabulary(Sequence[Label]):
         return ()
 
     @cached_property
-    def _names(self) -> Mapping[str, int | None] | StoredNames:
+    def _names(self) -> Mapping[str, int | None]:
         """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
-        if isinstance(self._labels, StoredLabels):
-            return StoredNames(self._labels, _folded, preferred=False)
         others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
-        return {**_unambiguous(others), **_unambiguous(self._preferred_names())}
-
-    @cached_property
-    def _preferred(self) -> Mapping[str, int | None] | StoredNames:
-        if isinstance(self._labels, StoredLabels):
-            return StoredNames(self._labels, _folded, preferred=True)
-        return _unambiguous(self._preferred_names())
+        preferred = ((_folded(label.name), position) for position, label in enumerate(self))
+        return {**_unambiguous(others), **_unambiguous(preferred)}
 
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
@@ -579,14 +583,10 @@ class Vocabulary(Sequence[Label]):
         return _unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
 
     @cached_property
-    def _notations(self) -> Mapping[str, int | None]:
-        """Notation -> position, None where several labels share it."""
-        return _unambiguous((text, position) for position, texts in self.texts("notation") for text in texts)
-
-    @cached_property
-    def _exact_matches(self) -> Mapping[str, int | None]:
-        """Id in another vocabulary -> position of the label that is the same concept, None where several are."""
-        return _unambiguous((text, position) for position, texts in self.texts("exact") for text in texts)
+    def _by_text(self) -> Mapping[str, Mapping[str, int | None]]:
+        """Notation, or id of the same concept in another vocabulary -> position, None where several labels have it."""
+        fields: tuple[Field, ...] = ("notation", "exact")
+        return {name: _unambiguous((text, at) for at, texts in self.texts(name) for text in texts) for name in fields}
 
     def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
         """The position of each label that has texts in this field, and the texts."""
@@ -594,21 +594,22 @@ class Vocabulary(Sequence[Label]):
         listed = labels.each(field) if isinstance(labels, StoredLabels) else (getattr(label, field) for label in labels)
         return ((place, [texts] if isinstance(texts, str) else texts) for place, texts in enumerate(listed) if texts)
 
+    def _with_name(self, name: str) -> int | None:
+        folded, labels = _folded(name), self._labels
+        return labels.with_name(folded, _folded) if isinstance(labels, StoredLabels) else self._names.get(folded)
+
     def _referred(self, value: str) -> int | None:
         """The label of a notation or a reference."""
         ids, name = read_reference(value)
         known: Iterator[int | None] = chain(
             (self.index.get(each) for each in ids),
             (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
-            (self._exact_matches.get(each) for each in ids),
-            (self._notations.get(each) for each in [name] if each),
-            (self._names.get(_folded(each)) for each in [name] if each),
+            (self._by_text["exact"].get(each) for each in ids),
+            (self._by_text["notation"].get(each) for each in [name] if each),
+            (self._with_name(each) for each in [name] if each),
             (self._names_by_language.get(_folded(each)) for each in [name] if each),
         )
         return next((position for position in known if position is not None), None)
-
-    def _preferred_names(self) -> Iterator[tuple[str, int]]:
-        return ((_folded(label.name), position) for position, label in enumerate(self))
 
     def _gold(
         self, document: Document, missing: Counter[str] | None, first: dict[str, str], others: Counter[str]
@@ -661,22 +662,6 @@ def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     first = dict[str, int]()
     twice = ((first[label.id], i) for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
     return next(twice, (0, 0))
-
-
-def say_left_out(
-    missing: Counter[str], of: int, ambiguous: Mapping[str, Sequence[str]] = {}, first: Mapping[str, str] = {}
-) -> None:
-    """Warn in a line of labels that are left out, and in another of those left out as several labels share the name.
-
-    first: label -> the document in which it is met first.
-    """
-    unknown = [label for label in missing if label not in ambiguous]
-    shared = [f"{name} ({', '.join(ids)})" for name, ids in ambiguous.items()]
-    for problem, names, labels in (("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])):
-        if count := sum(missing[label] for label in labels):
-            place = f" (first: document {shown(first[labels[0]])})" if labels[0] in first else ""
-            left_out = f"{problem} and are left out: {few(names)}{place}"
-            _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
 
 def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
@@ -804,16 +789,13 @@ def to_vocabulary(
     def guess() -> str:
         return "" if is_named else likely(documents)
 
-    def of_rows(records: Iterable[tuple[int, Mapping[str, Any]]]) -> Vocabulary:
-        listed = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
-        return Vocabulary(label_without_tags(label) for _, label in listed)
-
     listed: Iterable[Any] = ()
     if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):
         expected = "names, Labels, a Vocabulary or the name of a file"
         records, listed = in_memory.records_in(labels, "labels", "labels are", expected)
         if records is not None:
-            return of_rows(records)
+            rows = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
+            return Vocabulary(label_without_tags(label) for _, label in rows)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):
@@ -833,8 +815,5 @@ def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
     coded = any(character.isdigit() for key in labels for character in str(key))
     if len(texts) == len(labels) and not coded and words >= 6 * len(labels):
         return (Label(clean(name), (clean(name),), clean(description)) for name, description in labels.items())
-    return (Label(str(id_), _names(names)) for id_, names in labels.items())
-
-
-def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(clean(name) for name in ([names] if isinstance(names, str) else names) if not is_missing(name))
+    listed = ((id_, [names] if isinstance(names, str) else names) for id_, names in labels.items())
+    return (Label(str(id_), tuple(clean(name) for name in names if not is_missing(name))) for id_, names in listed)

@@ -142,20 +142,10 @@ def write_model(file: Path, folder: Path) -> None:
     config, tokenizer, weights = read(file)
     save_file({**weights, WORDS: weights[WORDS].dense()}, folder / "model.safetensors", {"format": "pt"})
     tokenizer.save(str(folder / "tokenizer.json"))
-    marks = dict(
-        zip(("bos_token", "pad_token", "eos_token", "unk_token"), ("<s>", "<pad>", "</s>", "<unk>"), strict=True)
-    )
-    (folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps(
-            {
-                "tokenizer_class": "PreTrainedTokenizerFast",
-                "model_max_length": config["max_position_embeddings"],
-                **marks,
-            }
-        ),
-        encoding="utf-8",
-    )
+    marks = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    kind = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": config["max_position_embeddings"]}
+    for name, settings in {"config": config, "tokenizer_config": {**kind, **marks}}.items():
+        (folder / f"{name}.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 
 def _tokenizer(reader: _Reader) -> Tokenizer:

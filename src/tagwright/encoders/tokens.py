@@ -127,18 +127,12 @@ class WordTokenizer:
     def _of_words(self, words: Sequence[str]) -> Tokens:
         if len(self) > MAX_CACHED_WORDS:
             self._rows, self._tokens = {}, Tokens.of([])
-        new = list(dict.fromkeys(word for word in words if word not in self._rows))
-        if new:
-            self._cache(new)
+        if unknown := list(dict.fromkeys(word for word in words if word not in self._rows)):
+            new, cached = _encoded_together(self.tokenizer, unknown), self._tokens
+            self._rows.update(zip(unknown, count(len(self)), strict=False))
+            lengths = np.concatenate([cached.lengths, new.lengths])
+            self._tokens = Tokens(np.concatenate([cached.ids, new.ids]), _starts(lengths), lengths)
         return self._tokens.take(np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words)))
-
-    def _cache(self, words: Sequence[str]) -> None:
-        """Tokenise new words and append them to the cache."""
-        new = _encoded_together(self.tokenizer, words)
-        self._rows.update(zip(words, count(len(self)), strict=False))
-        cached = self._tokens
-        lengths = np.concatenate([cached.lengths, new.lengths])
-        self._tokens = Tokens(np.concatenate([cached.ids, new.ids]), _starts(lengths), lengths)
 
 
 class TextCache:

@@ -1,76 +1,22 @@
 """Recommend methods to use.
 
-Two methods are the best to begin with: zero_shot, and `auto` from twenty labelled documents on. Others are the best at
-one thing, on data that allow it. docs/which-method.md compares the methods, with their figures.
+Two methods are the best to begin with: zero_shot, and `auto` from twenty labelled documents on. docs/which-method.md
+compares the methods, also those that are the best at one thing, with their figures.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
 
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than fixed weights of the stages on most corpora."
 
-ENOUGH = 1000
-"Documents from which RTS, MICoL and FuTex learned in the tables of docs/results, at least."
 
-
-class Advice(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Advice:
     """A method to use. command: the arguments of `tagwright` that run it. why: the reason, as part of a sentence."""
 
     method: str
     command: str
     why: str
-
-
-DataCounts: TypeAlias = Mapping[str, int]
-"""What a method learns from -> how much of it the data hold. labelled, titled, sections: documents with labels, with a
-title and a text, with sections. linked: documents with the metadata field that joins most of them. per label: the mean
-number of documents of a label. rare: labels of few documents."""
-
-METHODS: Sequence[tuple[DataCounts, Advice]] = (
-    (
-        {"titled": ENOUGH},
-        Advice(
-            "rts",
-            "train rts DOCS... --labels FILE --fuse --output DIR",
-            "finds more of the right labels among the first hundred; the first five are as good as zero_shot's",
-        ),
-    ),
-    (
-        {"linked": ENOUGH},
-        Advice(
-            "micol",
-            "train micol DOCS... --labels FILE --output DIR",
-            "improves its encoder the most, by shared metadata; the suggestions are no better than zero_shot's",
-        ),
-    ),
-    (
-        {"sections": ENOUGH},
-        Advice(
-            "futex",
-            "train futex DOCS... --labels FILE --output DIR",
-            "the first suggestion is right more often on full papers; the first five are about as good as zero_shot's",
-        ),
-    ),
-    (
-        {"labelled": ENOUGH, "per label": 100},
-        Advice(
-            "svm",
-            "train svm DOCS... --labels FILE --output DIR",
-            "with so many documents for each label one quick stage without an encoder is nearly as good as auto",
-        ),
-    ),
-    (
-        {"labelled": ENOUGH, "rare": 500},
-        Advice(
-            "depl",
-            "train depl DOCS... --labels FILE --output DIR --set variant=depl_cls",
-            "of the published methods the best on rare labels; it can suggest labels that no document has",
-        ),
-    ),
-)
-"""The least counts that a published method needs to be the best at something. What `train auto` tries: see
-auto/out_of_fold.py."""
 
 
 def next_step(labelled: int) -> str:
@@ -90,15 +36,6 @@ def next_step(labelled: int) -> str:
         if wanted
         else ""
     )
-
-
-def best_at(counts: DataCounts) -> list[Advice]:
-    """Return the published methods for which there is enough to learn from, with what each is best at.
-
-    >>> [advice.method for advice in best_at({"sections": 2000})]
-    ['futex']
-    """
-    return [advice for needs, advice in METHODS if all(counts.get(name, 0) >= least for name, least in needs.items())]
 
 
 def advise(labelled: int) -> Advice:

@@ -1,6 +1,6 @@
 """Measure the calibration of confidences.
 
-Two questions. Calibration: of the suggestions with a confidence of 0.7, are 70% right? `calibration_error`, the Brier
+Two questions. Calibration: of the suggestions with a confidence of 0.7, are 70% right? The calibration error, the Brier
 score and `reliability` answer it. Selection: are confident suggestions right more often than others? `risk_coverage`
 and the areas under it, AURC and AUGRC, answer it. The measures pool the suggestions of all documents; the bootstrap
 draws documents, not suggestions, since the suggestions of one document are right or wrong together.
@@ -185,25 +185,6 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
     return rows
 
 
-def calibration_error(confidence: Doubles, right: Mask, bins: int = BINS) -> float:
-    """ECE, the expected calibration error, from 0, the best, to 1.
-
-    Naeini et al. 2015, with the equal-mass bins of Nixon et al. 2019: sum over the bins b of
-    n_b / n * |mean confidence in b - share right in b|.
-
-    confidence: (suggestions,) from 0 to 1. right: (suggestions,). bins: their number. Equal confidences share a bin, so
-    that bins can differ in size.
-
-    Two bins. In one the mean confidence is 0.85 and half is right, in the other 0.25 and none: (0.35 + 0.25) / 2.
-
-    >>> sure, right = np.array([0.9, 0.8, 0.3, 0.2]), np.array([True, False, False, False])
-    >>> round(calibration_error(sure, right, bins=2), 4)
-    0.3
-    """
-    gaps = np.bincount(equal_mass_bins(confidence, bins), confidence - right, bins)  # n_b * (mean - share)
-    return float(np.abs(gaps).sum() / max(1, len(confidence)))
-
-
 def equal_mass_bins(confidence: Doubles, bins: int = BINS) -> Longs:
     """(suggestions,) the bin of each, from 0 for the least confident; equal confidences share the lowest of theirs.
 
@@ -214,7 +195,7 @@ def equal_mass_bins(confidence: Doubles, bins: int = BINS) -> Longs:
 
 
 def reliability(confidence: Doubles, right: Mask, bins: int = BINS) -> Iterator[ReliabilityBin]:
-    """Yield the bins of `calibration_error` that are not empty, by rising confidence: a reliability diagram.
+    """Yield the bins of the calibration error that are not empty, by rising confidence: a reliability diagram.
 
     >>> list(reliability(np.array([0.75, 0.25]), np.array([True, False]), bins=2))[1]
     ReliabilityBin(suggestions=1, confidence=0.75, right=1.0)
@@ -243,7 +224,13 @@ def risk_coverage(confidence: Doubles, right: Mask) -> RiskCoverage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CalibrationError:
-    """ECE@k as a measure. gaps: (documents, bins) sums of confidence - right. sizes: (documents,) suggestions."""
+    """ECE@k, the expected calibration error, from 0, the best, to 1, as a measure.
+
+    Naeini et al. 2015, with the equal-mass bins of Nixon et al. 2019: sum over the bins b of
+    n_b / n * |mean confidence in b - share right in b|. Equal confidences share a bin, so that bins can differ in size.
+
+    gaps: (documents, bins) sums of confidence - right, n_b * (mean - share). sizes: (documents,) suggestions.
+    """
 
     names: tuple[str, ...]
     gaps: Doubles

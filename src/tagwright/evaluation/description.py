@@ -2,16 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from tagwright.core.display import many
 from tagwright.data.corpus import folded_key
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.advice import Advice, DataCounts, advise, best_at
+from tagwright.evaluation.advice import Advice, advise
 from tagwright.readers.documents.catalogue import with_sources
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, unfound
 from tagwright.text.language import AUTO
@@ -34,7 +33,7 @@ class Description:
 
     facts: name -> number or text. warnings: a sentence for each likely problem. methods: for each method whether it can
     learn from these data. fields: metadata field -> whether its values join documents, those that do first. advice: the
-    method to begin with. best_at: methods that are the best at one thing on data like these.
+    method to begin with.
     """
 
     facts: Mapping[str, int | float | str]
@@ -42,21 +41,12 @@ class Description:
     methods: tuple[str, ...]
     fields: Mapping[str, bool]
     advice: Advice
-    best_at: tuple[Advice, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form, the fields by their names."""
-        best_at = [advice._asdict() for advice in self.best_at]
-        return {**asdict(self), "advice": self.advice._asdict(), "best_at": best_at}
 
 
-def describe(
-    documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None, *, brief: bool = False
-) -> Description:
+def describe(documents: Iterable[Document], labels: Vocabulary | None, *, brief: bool = False) -> Description:
     """Describe documents in one pass.
 
     labels: the vocabulary; without one no method can be recommended.
-    test: documents of a test, which should not be among them.
     brief: sum up the metadata fields if there are more than five, and keep one warning about hubs.
     """
     survey = Survey()
@@ -79,11 +69,8 @@ def describe(
         facts["metadata fields"] = f"{len(fields)}, none of them read as text"
         facts["fields that join documents"] = _shortened(joining)
         facts["fields that nothing uses"] = _shortened(alone)
-    if test is not None:
-        warnings += survey.overlap_warnings(test)
     methods = _methods(survey, labels, _shortened(joining) if brief else ", ".join(joining))
-    best = tuple(best_at(survey.data_counts())) if labels else ()
-    return Description(facts, tuple(warnings), tuple(methods), fields, advise(survey.having["labels"]), best)
+    return Description(facts, tuple(warnings), tuple(methods), fields, advise(survey.having["labels"]))
 
 
 _PARTS = ("title", "abstract", "sections", "labels")
@@ -141,17 +128,6 @@ class Survey:
             facts[f"different values of {name}"] = len(values)
         return facts
 
-    def data_counts(self) -> DataCounts:
-        """Return how much there is of all that a method learns from."""
-        return {
-            "labelled": self.having["labels"],
-            "titled": self.titled_texts,
-            "sections": self.having["sections"],
-            "linked": max((self.having[f"metadata {name}"] for name in self.values if self.joins(name)), default=0),
-            "per label": sum(self.gold.values()) // max(1, len(self.gold)),
-            "rare": sum(count < FREQUENT for count in self.gold.values()),
-        }
-
     def joins(self, name: str) -> bool:
         """Return whether the values of a metadata field are documents, or two documents share one."""
         return name in ("reference", "citation") or max(self.values[name].values(), default=0) > 1
@@ -173,12 +149,6 @@ class Survey:
                 most = f'"{value}" most: {count:,} ({count / len(self.words):.0%})'
                 link = "links" if large == 1 else "each link"
                 yield f"{many(large, 'value')} of {name} {link} more than {HUB:.0%} of all documents, {most}"
-
-    def overlap_warnings(self, test: Iterable[Document]) -> Iterator[str]:
-        """Yield a warning if texts of test documents are among these documents too."""
-        shared = [(document.id, self.texts[key]) for document in test if (key := folded_key(document)) in self.texts]
-        if shared:
-            yield f"{many(len(shared), 'test document')} among DOCS too, such as {shared[0][0]} ({shared[0][1]})"
 
 
 def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:

@@ -10,8 +10,7 @@ labels scores 0.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NamedTuple, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,47 +230,33 @@ class AncestorOverlap:
         shared = suggested.multiply(right)
         return cls(*(np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in (suggested, right, shared)))
 
+    def precision(self) -> tuple[Doubles, Doubles]:
+        """hP@k, micro: (documents,) |P^ and G^| and |P^|; hP@k is the ratio of their totals over all documents.
 
-def hierarchical_precision(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
-    """hP@k, micro: (documents,) |P^ and G^| and |P^|; hP@k is the ratio of their totals over all documents.
+        A suggestion beside the right label earns the ancestors that both share. Micro-averaged as in Kiritchenko et al.
+        2006: a mean over documents would let those with few labels high up count as much as those with many deep ones.
+        Labels at the top count too, as a thesaurus has no root that all labels share; where one has, the measures are
+        higher.
 
-    A suggestion beside the right label earns the ancestors that both share. Micro-averaged as in Kiritchenko et al.
-    2006: a mean over documents would let those with few labels high up count as much as those with many deep ones.
-    Labels at the top count too, as a thesaurus has no root that all labels share; where one has, the measures are
-    higher.
+        Sets of 3 and 1 labels that share one, and of 1 and 1 that share one: hP = (1 + 1) / (3 + 1), hR = (1 + 1) / 2,
+        and hF = 2 hP hR / (hP + hR) = 1 / 1.5.
 
-    Sets of 3 and 2 labels that share one, and of 1 and 2 that share one: (1 + 1) / (3 + 1).
+        >>> overlap = AncestorOverlap(np.array([3.0, 1]), np.array([1.0, 1]), np.array([1.0, 1]))
+        >>> for part, whole in (overlap.precision(), overlap.recall(), overlap.f1()):
+        ...     print(round(float(part.sum() / whole.sum()), 4))
+        0.5
+        1.0
+        0.6667
+        """
+        return self.shared, self.suggested
 
-    >>> overlap = AncestorOverlap(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1]))
-    >>> part, whole = hierarchical_precision(overlap)
-    >>> float(part.sum() / whole.sum())
-    0.5
-    """
-    return overlap.shared, overlap.suggested
+    def recall(self) -> tuple[Doubles, Doubles]:
+        """hR@k, micro: |P^ and G^| and |G^|, as in `precision`."""
+        return self.shared, self.gold
 
-
-def hierarchical_recall(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
-    """hR@k, micro: (documents,) |P^ and G^| and |G^|, as in `hierarchical_precision`.
-
-    Of 2 and 2 labels one and one are found: (1 + 1) / (2 + 2).
-
-    >>> part, whole = hierarchical_recall(AncestorOverlap(np.array([3.0, 1]), np.array([2.0, 2]), np.array([1.0, 1])))
-    >>> float(part.sum() / whole.sum())
-    0.5
-    """
-    return overlap.shared, overlap.gold
-
-
-def hierarchical_f1(overlap: AncestorOverlap) -> tuple[Doubles, Doubles]:
-    """hF@k, micro: (documents,) 2 |P^ and G^| and |P^| + |G^|, whose ratio of totals is 2 hP hR / (hP + hR).
-
-    hP = 1/3 and hR = 1/2: 2 (1/6) / (5/6).
-
-    >>> part, whole = hierarchical_f1(AncestorOverlap(np.array([3.0]), np.array([2.0]), np.array([1.0])))
-    >>> float(part.sum() / whole.sum())
-    0.4
-    """
-    return 2 * overlap.shared, overlap.suggested + overlap.gold
+    def f1(self) -> tuple[Doubles, Doubles]:
+        """hF@k, micro: 2 |P^ and G^| and |P^| + |G^|, whose ratio of totals is 2 hP hR / (hP + hR)."""
+        return 2 * self.shared, self.suggested + self.gold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -356,35 +341,6 @@ def known_labels(*runs: Run) -> int:
     4
     """
     return 1 + max(int(run.labels.max(initial=-1)) for run in runs)
-
-
-class FrequencyBin(NamedTuple):
-    """Labels of similar frequency. first, last: ranks of its labels from the rarest, 0, up to but without `last`."""
-
-    first: int
-    last: int
-    macro_f1: float
-
-
-def by_frequency(run: Run, gold: Run, train: Run, *, k: int = 5, size: int = 100) -> list[FrequencyBin]:
-    """macro-F1@k of labels from rare to frequent, in bins of `size` labels; the last bin takes the rest (DEPL Fig. 1).
-
-    train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted, as
-    in macro-F1@k; labels of equal frequency are in the order of the vocabulary.
-
-    Label 1 has one training document and is found, label 0 has two and is missed:
-
-    >>> gold, train = Run.from_rows([[0, 1]]), Run.from_rows([[0, 1], [0]])
-    >>> by_frequency(Run.from_rows([[1]]), gold, train, k=1, size=1)
-    [FrequencyBin(first=0, last=1, macro_f1=1.0), FrequencyBin(first=1, last=2, macro_f1=0.0)]
-    """
-    labels = known_labels(run, gold, train)
-    table, counts = Contingency.of(run, gold, labels, k), label_counts(train, labels)
-    order = np.argsort(counts, kind="stable")
-    order = order[(table.tp + table.fn)[order] > 0]
-    values = f1(table.tp, table.fp, table.fn)[order]
-    ends = [*range(size, len(order) - size + 1, size), len(order)] if len(order) else []
-    return [FrequencyBin(start, end, float(values[start:end].mean())) for start, end in pairwise([0, *ends])]
 
 
 CEILING_DEPTHS = (10, 50, 100, 500)

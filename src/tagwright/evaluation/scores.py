@@ -219,7 +219,13 @@ class MeasureInputs:
             names = (*STANDARD, *hierarchical, *trained)
         check_measures(names)
         for name in names:
-            _check_inputs(name, trained=train is not None, hierarchical=above is not None)
+            kind, _ = split_measure(name)
+            if kind in _NEED_TRAIN and train is None:
+                remedy = f"give the documents to train on: {option('train')}"
+                raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
+            if kind in _ON_OVERLAP and above is None:
+                remedy = f"give one: {option('labels')}"
+                raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; {remedy}")
         if train is None:
             return cls(names=tuple(names), above=above)
         counts = label_counts(train, metrics.known_labels(*runs, train))
@@ -346,7 +352,7 @@ def write_label_scores(scores: Iterable[LabelScore], labels: Sequence[Label], pa
 # Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
 _ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}
 _ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
-_ON_OVERLAP = {"hP": metrics.hierarchical_precision, "hR": metrics.hierarchical_recall, "hF": metrics.hierarchical_f1}
+_ON_OVERLAP = {"hP": AncestorOverlap.precision, "hR": AncestorOverlap.recall, "hF": AncestorOverlap.f1}
 _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
@@ -381,16 +387,6 @@ def _nearest(kind: str, k: str) -> str:
 
 def _folded(kind: str) -> str:
     return "".join(character for character in kind.casefold() if character.isalnum())
-
-
-def _check_inputs(name: str, *, trained: bool, hierarchical: bool) -> None:
-    """Raise ConfigError where a measure needs training documents or a hierarchy, and there are none."""
-    kind, _ = split_measure(name)
-    if kind in _NEED_TRAIN and not trained:
-        remedy = f"give the documents to train on: {option('train')}"
-        raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
-    if kind in _ON_OVERLAP and not hierarchical:
-        raise ConfigError(f"{name} needs a vocabulary whose labels have broader ones; give one: {option('labels')}")
 
 
 def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:

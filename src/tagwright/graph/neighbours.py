@@ -139,6 +139,7 @@ class Bracket(NamedTuple):
         return able
 
 
+@dataclass(eq=False)
 class Neighbours:
     """N_M(d) of every document d (MICoL Def. 2.4): the documents a meta-path joins it with, except d itself.
 
@@ -146,29 +147,23 @@ class Neighbours:
     nodes of a bracket; otherwise a longer path may visit a node again.
     """
 
-    def __init__(
-        self,
-        expression: str,
-        documents: int,
-        works: int,
-        legs: Sequence[Relation | Bracket],
-        alternatives: Callable[[], Sequence[str]] = tuple,
-    ) -> None:
-        self.expression = expression
-        self._alternatives = alternatives
-        self._documents = documents
-        self._works = works
-        self._legs = legs
+    expression: str
+    documents: int
+    works: int
+    legs: Sequence[Relation | Bracket]
+    alternatives: Callable[[], Sequence[str]] = tuple
+
+    def __post_init__(self) -> None:
         # A neighbour is drawn by its last step, from the nodes before that step. A bracket after other legs would have
         # to be checked against several documents: such neighbours are always listed.
-        last = legs[-1]
+        last = self.legs[-1]
         self._branches = last.branches if isinstance(last, Bracket) else ()
         self._last = last.branches[0].back if isinstance(last, Bracket) else last
-        self._listed_only = bool(self._branches) and len(legs) > 1
-        self._before = [self._branches[0].there] if self._branches else legs[:-1]
+        self._listed_only = bool(self._branches) and len(self.legs) > 1
+        self._before = [self._branches[0].there] if self._branches else self.legs[:-1]
 
     def __len__(self) -> int:
-        return self._documents
+        return self.documents
 
     def __getitem__(self, document: int) -> Longs:
         """The neighbours of one document, sorted."""
@@ -197,7 +192,7 @@ class Neighbours:
     @cached_property
     def walks(self) -> NDArray[np.float64]:
         """(documents,) the steps for listing N_M(d); 0 only where it is empty."""
-        return self._steps(self._legs)
+        return self._steps(self.legs)
 
     def joins(self, documents: Longs, others: Longs) -> Mask:
         """Whether others[i] is a neighbour of documents[i]."""
@@ -251,7 +246,7 @@ class Neighbours:
                     break
             pool = np.sort(_joined([documents for documents, _ in pairs[passed:]]))
         if missing > 0:
-            others = ", ".join(self._alternatives())
+            others = ", ".join(self.alternatives())
             remedy = f"these do join some: {others}" if others else "nor does any other usual meta-path"
             raise InputError(f'meta-path "{self.expression}" joins no two of the {len(self)} documents; {remedy}')
         return _joined([documents for documents, _ in pairs])[:count], _joined([drawn for _, drawn in pairs])[:count]
@@ -302,11 +297,11 @@ class Neighbours:
             yield self._list(documents[batch])
 
     def _list(self, documents: Longs) -> Rows:
-        rows = self._reach(documents, self._legs)
+        rows = self._reach(documents, self.legs)
         return _keep(rows, rows.indices != np.repeat(documents, np.diff(rows.indptr)))
 
     def _reach(self, documents: Longs, legs: Sequence[Relation | Bracket]) -> Rows:
-        rows = _singles(documents, self._works)
+        rows = _singles(documents, self.works)
         for leg in legs:
             rows = leg.after(rows)
         return rows

@@ -51,6 +51,7 @@ class Coverage:
     hubs: tuple[Hub, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class Graph:
     """The heterogeneous information network of a corpus (MICoL Def. 2.1).
 
@@ -65,17 +66,10 @@ class Graph:
     (('author', 'reference'), [1], [2])
     """
 
-    def __init__(
-        self,
-        documents: int,
-        relations: Mapping[str, Relation],
-        names: Mapping[str, Sequence[str]],
-        fields: Sequence[str],
-    ) -> None:
-        self.documents = documents
-        self.fields = tuple(fields)
-        self._relations = relations
-        self._names = names
+    documents: int
+    relations: Mapping[str, Relation]
+    names: Mapping[str, Sequence[str]]
+    fields: tuple[str, ...]
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Graph:
@@ -100,7 +94,7 @@ class Graph:
         [[1, 2], [0, 2], [0, 1]]
         """
         path = parse(expression, self.fields)
-        return Neighbours(expression, self.documents, self._works, self._legs(path), self.joining)
+        return Neighbours(expression, self.documents, len(self.names[DOCUMENT]), self._legs(path), self.joining)
 
     def joining(self) -> list[str]:
         """Of the usual meta-paths over these fields, those that join at least two documents."""
@@ -145,13 +139,9 @@ class Graph:
         >>> dict(graph.neighbour_ids("P-A-P"))
         {'a': ['b'], 'b': ['a']}
         """
-        ids = self._names[DOCUMENT]
+        ids = self.names[DOCUMENT]
         for id_, row in zip(ids[: self.documents], self.follow(expression), strict=True):
             yield id_, [ids[other] for other in row.tolist()]
-
-    @property
-    def _works(self) -> int:
-        return len(self._names[DOCUMENT])
 
     def _legs(self, path: MetaPath) -> list[Relation | Bracket]:
         legs = list[Relation | Bracket]()
@@ -173,8 +163,8 @@ class Graph:
 
     def _relation(self, start: str, link: str, end: str) -> Relation:
         if link == "-":
-            return self._relations[end] if start == DOCUMENT else self._relations[start].reverse
-        return self._relations[DOCUMENT] if link == "->" else self._relations[DOCUMENT].reverse
+            return self.relations[end] if start == DOCUMENT else self.relations[start].reverse
+        return self.relations[DOCUMENT] if link == "->" else self.relations[DOCUMENT].reverse
 
     def _hubs(self, path: MetaPath) -> tuple[Hub, ...]:
         hubs = list[Hub]()
@@ -183,7 +173,7 @@ class Graph:
             to_documents = self._relation(DOCUMENT, links[0], type_).reverse.into(self.documents)
             counts = np.diff(to_documents.forward.indptr)
             top = np.argsort(-counts, kind="stable")[:3].tolist()
-            hubs += [(type_, self._names[type_][node], int(counts[node])) for node in top if counts[node]]
+            hubs += [(type_, self.names[type_][node], int(counts[node])) for node in top if counts[node]]
         return tuple(hubs)
 
 
@@ -225,7 +215,7 @@ class _Builder:
             names[field] = list(values)
             documents, nodes = self.edges[field]
             relations[field] = Relation.of(np.array(documents), np.array(nodes), (len(works), len(values)))
-        return Graph(len(corpus), relations, names, sorted(self.fields))
+        return Graph(len(corpus), relations, names, tuple(sorted(self.fields)))
 
     def _cite(self, work: int, field: str, names: Sequence[str]) -> None:
         here, there = (self.citing, self.cited) if field == "reference" else (self.cited, self.citing)

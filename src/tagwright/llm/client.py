@@ -243,19 +243,15 @@ class Client:
             "json_schema": {"json_schema": {"name": "answer", "strict": True, "schema": request.schema}},
             "json_object": {"schema": request.schema},
         }
-        messages = [
-            {"role": "system", "content": request.instructions},
-            {"role": "user", "content": request.text},
-        ]
-        return json.dumps(
-            {
-                **options.parameters,
-                "model": options.model,
-                "messages": messages,
-                "max_tokens": options.answer,
-                "response_format": {"type": options.response, **formats[options.response]},
-            }
-        ).encode()
+        said = {"system": request.instructions, "user": request.text}
+        body = {
+            **options.parameters,
+            "model": options.model,
+            "messages": [{"role": role, "content": content} for role, content in said.items()],
+            "max_tokens": options.answer,
+            "response_format": {"type": options.response, **formats[options.response]},
+        }
+        return json.dumps(body).encode()
 
     def _key_of(self, request: Request) -> bytes:
         """The key of an answer in the cache: all that is sent, but neither the address nor the key to it."""

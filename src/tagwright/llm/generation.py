@@ -16,14 +16,10 @@ LONGEST = 500
 "Characters of a description."
 
 
-def provenance(options: LlmOptions, prompt: str) -> dict[str, str]:
-    """By which model something was written, by which instructions, and when."""
-    digest = hashlib.blake2b(prompt.encode(), digest_size=8).hexdigest()
-    return {"model": options.model, "prompt": digest, "date": datetime.now(UTC).date().isoformat()}
-
-
 def described(labels: Vocabulary, options: LlmOptions, language: str = AUTO) -> Iterator[Mapping[str, Any]]:
-    """The record of every label; those without a description get one, and say in `described_by` where it is from.
+    """The record of every label; those without a description get one.
+
+    In `described_by` they say which model wrote it, by which instructions, and when.
 
     Raises ConfigError without an address.
     """
@@ -39,6 +35,8 @@ def described(labels: Vocabulary, options: LlmOptions, language: str = AUTO) -> 
 
     answers = client(options).ask(requests, valid, "stay without a description")
     written = {place: text for place, text in zip(places, answers, strict=True) if text}
+    digest = hashlib.blake2b(prompt.encode(), digest_size=8).hexdigest()
+    source = {"model": options.model, "prompt": digest, "date": datetime.now(UTC).date().isoformat()}
     for place, label in enumerate(labels):
-        more = {"description": written[place], "described_by": provenance(options, prompt)} if place in written else {}
+        more = {"description": written[place], "described_by": source} if place in written else {}
         yield {**to_record(label), **more}

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tagwright import __version__
 from tagwright.core.display import many
 from tagwright.core.saved import read_manifest
 from tagwright.core.steps import digest
@@ -15,19 +14,20 @@ from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.scores import Scores
 from tagwright.tagger import KIND, Tagger
 from tagwright.text.language import main_languages, recognise, vocabulary_texts
+from tagwright.version import __version__
 
 SHOWN = ("P@1", "P@5", "R@10", "nDCG@5", "nDCG@10")
 "The measures on the card; the record has all."
 
 BLIND = "blind"
-"The entry of a training's combiner with what was measured on documents that were reviewed blind."
+"The entry of what a training combined with what was measured on documents that were reviewed blind."
 
 
 def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     """The record of a tagger that is added now. folder: where it is saved; origin: where it comes from."""
     labels, trainings = tagger.vocabulary, tagger.trainings
     manifest = read_manifest(folder, KIND)
-    configured = [manifest[name] for name in ("retrievers", "rerankers", "pool", "combiner")]
+    configured = [manifest.get(name) for name in ("retrievers", "rerankers", "pool", "steps", "combiner")]
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/**/manifest.json"))]
     options = [each.get("options", {}) for each in trainings]
     languages = main_languages(recognise(vocabulary_texts(labels)))
@@ -45,7 +45,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
         "labels": len(labels),
         "languages": [language.name.capitalize() for language in languages],
         "stages": tagger.meanings,
-        "confidences": tagger.combiner.estimates_confidence,
+        "confidences": tagger.estimates_confidence,
         "trainings": [{name: each[name] for name in repeated if name in each} for each in trainings],
         "scores": [],
     }

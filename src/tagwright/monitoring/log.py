@@ -57,7 +57,9 @@ def read(path: Path) -> Iterator[First | Record]:
         with path.open(encoding="utf-8", errors="replace") as file:
             for line in filter(str.strip, file):
                 try:
-                    entry = _entry(json.loads(line))
+                    content = json.loads(line)
+                    is_first = "profile" in content
+                    entry = first_entry(str(content["version"]), content) if is_first else Record.from_json(content)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                     bad += 1
                     continue
@@ -69,12 +71,6 @@ def read(path: Path) -> Iterator[First | Record]:
         raise InputError("holds no tagged documents; expected a log written with --monitor", path)
     if bad:
         _log.warning("%s: %d lines cannot be read, and are left out", path, bad)
-
-
-def _entry(content: Mapping[str, Any]) -> First | Record:
-    if "profile" in content:
-        return first_entry(str(content["version"]), content)
-    return Record.from_json(content)
 
 
 class Watch:

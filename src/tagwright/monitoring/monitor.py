@@ -103,8 +103,12 @@ class Monitor:
             labels, confidences = self._summary
             yield "label", _label(at, window, labels)
             if any(record.confidences for record in self._first):
-                yield "unsure", _unsure(at, window, sum(map(_is_unsure, self._first)))
-                yield "confidence", _confidence(at, window, confidences)
+                unsure, first = ({"": sum(map(_is_unsure, records))} for records in (window, self._first))
+                p, _, before, now = most_changed(unsure, len(window), first, FIRST)
+                yield "unsure", Look(at, now, before, p)
+                means = [*map(_mean_confidence, window)]
+                p = ranks_differ(means, confidences)
+                yield "confidence", Look(at, fmean(means), fmean(confidences), p)
 
     @cached_property
     def _summary(self) -> tuple[Counter[str], list[float]]:
@@ -125,16 +129,6 @@ def _label(at: int, window: Sequence[Record], first: Counter[str]) -> Look:
     if not now:
         return Look(at, value, before, 1.0)
     return Look(at, value, before, *most_changed(now, len(window), first, FIRST, rises=True))
-
-
-def _unsure(at: int, window: Sequence[Record], first: int) -> Look:
-    p, _, before, now = most_changed({"": sum(map(_is_unsure, window))}, len(window), {"": first}, FIRST)
-    return Look(at, now, before, p)
-
-
-def _confidence(at: int, window: Sequence[Record], first: Sequence[float]) -> Look:
-    now = [*map(_mean_confidence, window)]
-    return Look(at, fmean(now), fmean(first), ranks_differ(now, first))
 
 
 def _label_counts(records: Sequence[Record]) -> Counter[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,18 +27,10 @@ from tagwright.papers.descriptions import (
     DescriptionRetrieverOptions,
     encoder,
     label_texts,
-    pooler_of,
     side,
     tokenizer_of,
-    width,
 )
-from tagwright.papers.label_objectives import (
-    DualEncoder,
-    Heads,
-    LabelSampler,
-    hard_negatives,
-    labelled_documents,
-)
+from tagwright.papers.label_objectives import DualEncoder, Heads, LabelSampler, hard_negatives, labelled_documents
 from tagwright.stages.dense.index import Search, Vectors
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, train_linear
@@ -230,11 +222,12 @@ def _learn(
     own, seed, words = config.training, config.training.seed, keywords or {}
     first, recipe = config.is_classifier, config.recipe
     model = encoder((start.documents if start else untrained(config)).model)
+    module: Any = model[0]
     texts = [] if first else label_texts(labels, words, config.options, tokenizer_of(model))
     size = config.sampled_labels or recipe[-1]
     sampler = LabelSampler(gold, gold.top(0) if hard is None else hard, len(labels), size, seed)
     heads = Heads.start(
-        width(model),
+        module.get_embedding_dimension(),
         len(labels),
         sampler.share,
         texts=not first,
@@ -290,7 +283,8 @@ def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
     known = classifier.weights.vectors[np.arange(len(classifier.weights.labels))]
     vectors: Floats = np.repeat(known.mean(0, keepdims=True), len(classifier.labels), axis=0)
     vectors[classifier.weights.labels] = known
-    return pooler_of(classifier.documents.model), vectors
+    model: Any = classifier.documents.model
+    return model[-1].linear, vectors
 
 
 def _stage_of(tagger: Tagger, name: str, kind: type[S]) -> S:

@@ -271,12 +271,6 @@ def encoder(model: SentenceTransformer) -> SentenceTransformer:
     return SentenceTransformer(modules=[module, pooling], prompts=prompts, device=device)
 
 
-def width(model: SentenceTransformer) -> int:
-    """Length of one vector of the encoder."""
-    module: Any = model[0]
-    return int(module.get_embedding_dimension())
-
-
 def side(
     model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"], *, unit: bool = True
 ) -> SentenceTransformer:
@@ -295,13 +289,6 @@ def side(
     pool = [] if len(model) == 1 else [Pooling(pooler.in_features, pooling)]
     modules = [shared, *pool, *([Normalize()] if unit else []), linear]
     return SentenceTransformer(modules=modules, prompts=prompts_of(model).by_role, device=str(model.device)).eval()
-
-
-def pooler_of(model: SentenceTransformer) -> torch.nn.Linear:
-    """The linear pooler of one side."""
-    last: Any = model[len(model) - 1]
-    linear: torch.nn.Linear = last.linear
-    return linear
 
 
 def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:

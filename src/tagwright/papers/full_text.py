@@ -1,13 +1,14 @@
 """Retrieve labels by the full text: encode every paragraph, and average the vectors along the section tree."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Positive
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents
 from tagwright.encoders.cache import keeps_documents
@@ -18,6 +19,8 @@ from tagwright.text.words import sentence_spans, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
+
+_log = logging.getLogger(__name__)
 
 BATCH = 64
 "Documents whose paragraphs are in memory at once."
@@ -33,9 +36,6 @@ class FullTextOptions(Checked):
     only. first: the first 512 words, as far as the encoder reads. best: no vector; a label scores the mean cosine of
     its nearest paragraphs."""
 
-    abstract: Literal["section", "half"] = "section"
-    "Weight of title and abstract: that of one section (FuTex 3.2), or of all other sections together (published code)."
-
     unit_paragraphs: bool = True
     """Whether the vectors of paragraphs are scaled to length 1 before they are averaged. Eq. 6 averages them as the
     encoder gives them, so that a long vector counts more."""
@@ -46,14 +46,8 @@ class FullTextOptions(Checked):
     shortest: AtLeastZero = SHORTEST
     "Leave out paragraphs of fewer words (FuTex 4.1)."
 
-    weights: Mapping[str, Positive] = field(default_factory=dict)
-    """Weights of top sections by a word of their heading; other sections weigh 1. "abstract" is title and abstract. For
-    tree and sections only."""
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.weights and self.aggregate not in ("tree", "sections"):
-            raise ConfigError(f"weights are for tree and sections; aggregate is {self.aggregate}")
         if self.aggregate == "best" and not self.unit_paragraphs:
             raise ConfigError("unit_paragraphs is false, which is for means; aggregate is best, which compares cosines")
 
@@ -144,26 +138,25 @@ class FullText(Retriever):
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
     ) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        options = read_options(folder, FullTextOptions, read_manifest(folder, "fulltext").get("options"))
+        saved = read_manifest(folder, "fulltext").get("options")
+        # Options until 0.10, each with what it was by default.
+        if isinstance(saved, dict) and (saved.pop("abstract", "section"), saved.pop("weights", {})) != ("section", {}):
+            _log.warning("%s: its sections had weights; since 0.11 each counts as much as another", folder)
+        options = read_options(folder, FullTextOptions, saved)
         return cls(Dense.load(folder / "dense", labels, load_encoder), options)
 
     def _read(self, documents: Sequence[Document]) -> Paragraphs:
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
         texts = [leaf.text for own in leaves for leaf in own]
-        vectors = self._encode(texts)
+        encoder: Any = self.dense.encoder
+        if self.options.unit_paragraphs:
+            vectors: Floats = encoder.encode(texts, role="query", keep=keeps_documents())
+        else:
+            vectors = encoder.encode_raw(texts, role="query")
         if self.options.aggregate == "best":
             return vectors, indptr
         return _aggregated(vectors, np.concatenate(shares), indptr)
-
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        encoder: Any = self.dense.encoder
-        vectors: Floats = (
-            encoder.encode(texts, role="query", keep=keeps_documents())
-            if self.options.unit_paragraphs
-            else encoder.encode_raw(texts, role="query")
-        )
-        return vectors
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
         """Return the texts of a document to encode, and their shares in its vector."""
@@ -176,7 +169,7 @@ class FullText(Retriever):
         if aggregate == "abstract":
             leaves = leaves[:1]
         if aggregate in ("tree", "sections") and leaves:
-            return _along_tree(leaves, document, self.options)
+            return _along_tree(leaves, document, by_top=aggregate == "sections")
         return leaves, np.full(len(leaves), 1 / max(1, len(leaves)), np.float32)
 
 
@@ -203,24 +196,17 @@ def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
     return unit(sums[written]), np.cumsum([0, *written])
 
 
-def _along_tree(
-    leaves: list[Paragraph], document: Document, options: FullTextOptions
-) -> tuple[list[Paragraph], Floats]:
-    """Sort the paragraphs by section and compute their shares. Title and abstract form the first section."""
+def _along_tree(leaves: list[Paragraph], document: Document, *, by_top: bool) -> tuple[list[Paragraph], Floats]:
+    """Sort the paragraphs by section and compute their shares. Title and abstract form the first section.
+
+    by_top: whether only top sections count, each with all its paragraphs.
+    """
     levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in leaves])
-    tops = _tops(levels)
-    headings = [section.heading if tops[place] == place else "" for place, section in enumerate(document.sections)]
-    weights = [_weight(heading, options) for heading in ("abstract", *headings)]
-    if options.aggregate == "sections":
-        owners, levels = np.array(tops)[owners], [1] * len(levels)
+    if by_top:
+        owners, levels = np.array(_tops(levels))[owners], [1] * len(levels)
     sizes = np.bincount(owners + 1, minlength=len(levels) + 1).tolist()
-    if options.abstract == "half":  # all sections become parts of one section without paragraphs
-        inner = [level + 1 for level in levels]
-        shares = tree_shares([1, 1, *inner], [sizes[0], 0, *sizes[1:]], [weights[0], 1.0, *weights[1:]])
-    else:
-        shares = tree_shares([1, *levels], sizes, weights)
     order = np.argsort(owners, kind="stable")
-    return [leaves[place] for place in order.tolist()], shares
+    return [leaves[place] for place in order.tolist()], tree_shares([1, *levels], sizes)
 
 
 def _tops(levels: Sequence[int]) -> list[int]:
@@ -232,19 +218,14 @@ def _tops(levels: Sequence[int]) -> list[int]:
     return [*tops, HEAD]
 
 
-def _weight(heading: str, options: FullTextOptions) -> float:
-    folded = heading.casefold()
-    return next((weight for word, weight in options.weights.items() if word.casefold() in folded), 1.0)
-
-
-def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None) -> Floats:
+def tree_shares(levels: Sequence[int], sizes: Sequence[int]) -> Floats:
     """FuTex Eq. 6, from the root down: the weight of each paragraph in a mean of means along the section tree.
 
     h_x is the mean over Child(x), so a child has 1 / |Child(x)| of the share of x, and h of the root is the sum of
     share * h_p over the paragraphs. Children are a section's own paragraphs and its subsections that have any.
 
-    levels: (sections,) as in Section. sizes: (sections,) own paragraphs. weights: (sections,) the weight of a section
-    among its siblings; 1 by default, as for a paragraph. Returns (paragraphs,), section by section; they sum to 1.
+    levels: (sections,) as in Section. sizes: (sections,) own paragraphs. Returns (paragraphs,), section by section;
+    they sum to 1.
 
     The root has an abstract of one paragraph and a body: 1/2 each. The body has one paragraph and a subsection: 1/4
     each. The subsection has two: 1/8 each.
@@ -254,17 +235,16 @@ def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[f
     """
     above = parents(levels)
     filled, total = list(sizes), np.zeros(len(levels) + 1)  # the last position is that of the root, HEAD
-    weight = np.ones(len(levels)) if weights is None else np.asarray(weights, np.float64)
     for section in reversed(range(len(levels))):
         if filled[section]:
             total[section] += sizes[section]
-            total[above[section]] += weight[section]
+            total[above[section]] += 1
             if above[section] != HEAD:
                 filled[above[section]] += filled[section]
     share = np.zeros(len(levels) + 1)
     share[HEAD] = 1.0
     for section, parent in enumerate(above):
         if filled[section]:
-            share[section] = share[parent] * weight[section] / total[parent]
+            share[section] = share[parent] / total[parent]
     own = np.divide(share[:-1], total[:-1], out=np.zeros(len(levels)), where=total[:-1] > 0)
     return np.repeat(own, sizes).astype(np.float32)

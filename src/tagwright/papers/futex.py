@@ -28,9 +28,8 @@ from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.papers.label_trees import WIDEST, Trees, fit_trees
 from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
-from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
@@ -38,7 +37,7 @@ from tagwright.training.encoder import VectorOptions, load, settle, train_encode
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
-RetrieverName: TypeAlias = Literal["exact_match", "bm25", "dense"]
+RetrieverName: TypeAlias = Literal["exact_match", "dense"]
 Network: TypeAlias = Literal["auto", "cross", "shared", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
@@ -85,15 +84,13 @@ class Config(FullTextOptions, VectorOptions):
     and abstract or everywhere; not in the paper. These three agree best with the keywords of authors, and adding the
     section tree costs agreement (page "Full papers")."""
     retrievers: Annotated[tuple[RetrieverName, ...], Distinct()] = ("exact_match",)
-    "What finds the candidates C(d): exact_match, bm25, or dense, the nearest labels to the full text."
+    "What finds the candidates C(d): exact_match, or dense, the nearest labels to the full text."
     text_field: TextField = "title_and_abstract"
-    "What exact_match and bm25 read: title and abstract, if there is an abstract, as in the paper, or everything."
+    "What exact_match reads: title and abstract, if there is an abstract, as in the paper, or everything."
     found: AtLeastOne = 100
-    "The most labels that bm25 and dense find for a document."
+    "The most labels that dense finds for a document."
     budget: AtLeastOne | None = None
     "The most candidates of a document that are ranked; None: all, as in the paper."
-    third: str = ""
-    "A cross-encoder for natural language inference, by name, that also ranks the candidates."
     self_training: bool = True
     "Whether a classifier of the full text is trained on the first labels (3.3; Table 3, NoSelfTrain)."
     pseudo_labels: AtLeastOne = 5
@@ -121,16 +118,10 @@ class Config(FullTextOptions, VectorOptions):
     "How to train on the network; unset values are those of `CROSS`, `TRANSFORMER` or `STATIC`."
 
     def __post_init__(self) -> None:
-        FullTextOptions.__post_init__(self)
-        VectorOptions.__post_init__(self)
+        super().__post_init__()  # of both
         check(self.language)
         if self.network in ("cross", "shared", "both") and "abstract" not in self.rankings:
             raise ConfigError(f'network is "{self.network}", which only the ranking "abstract" reads; add that ranking')
-
-    @property
-    def dense(self) -> DenseOptions:
-        """How labels are embedded and searched."""
-        return DenseOptions(k=self.found, label_text=self.label_text)
 
     @property
     def full_text(self) -> FullTextOptions:
@@ -204,8 +195,6 @@ def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Conf
     """
     if config.self_training:
         require("self-training by label trees", "omikuji")
-    if config.third:
-        CrossEncoder.load(config.third)  # raises now, not after the training
     cross, bi = fine_tune(documents, config, steps)  # line 3
     ensemble = rank(labels, bi, cross, config)  # lines 4 to 17
     if not config.self_training:
@@ -251,18 +240,14 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
 
     @cache
     def dense() -> Dense:
-        return shared_dense(labels, bi, config.dense)
+        return shared_dense(labels, bi, DenseOptions(k=config.found, label_text=config.label_text))
 
-    def full() -> FullText:
-        return FullText(dense(), config.full_text)
+    def full(options: FullTextOptions = config.full_text) -> FullText:
+        return FullText(dense(), options)
 
-    def abstract() -> Stage:
-        return (
-            CrossEncoderReranker(labels, cross) if cross else FullText(dense(), FullTextOptions(aggregate="abstract"))
-        )
-
+    by_abstract = FullTextOptions(aggregate="abstract")
     makers: dict[Ranking, Callable[[], Stage]] = {
-        "abstract": abstract,  # Eq. 8
+        "abstract": lambda: CrossEncoderReranker(labels, cross) if cross else full(by_abstract),  # Eq. 8
         "fulltext": full,  # Eq. 6, 7
         "mentions": lambda: _mentions(labels, config, "title_and_abstract"),
         "all_mentions": lambda: _mentions(labels, config, "text"),
@@ -271,24 +256,18 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     own: Ranking = "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
     is_retrieved = "exact_match" in config.retrievers and own in config.rankings
     rerankers = {str(name): makers[name]() for name in config.rankings if not (is_retrieved and name == own)}
-    if config.third:
-        third = CrossEncoder.load(config.third)
-        rerankers["third"] = CrossEncoderReranker(labels, third, RerankerOptions(label_text="statement"))
     found_by = retrievers(labels, config, full)
     weights = {name: float(is_retrieved and name == "exact_match") for name in found_by}
-    combiner = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
-    return Tagger(labels, found_by, rerankers, PoolOptions(limit=config.budget), combiner)
+    ensemble = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
+    return Tagger(labels, found_by, rerankers, PoolOptions(limit=config.budget), (ensemble,))
 
 
 def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]) -> dict[str, Retriever]:
     """The retrievers of the candidates C(d), by name. full: makes the one for "dense"."""
-    words = LexicalOptions(k=config.found, text_field=config.text_field, stem=config.language)
-    makers: dict[RetrieverName, Callable[[], Retriever]] = {
-        "exact_match": lambda: _mentions(labels, config, config.text_field),
-        "bm25": lambda: Lexical(labels, words),
-        "dense": full,
+    return {
+        name: _mentions(labels, config, config.text_field) if name == "exact_match" else full()
+        for name in config.retrievers
     }
-    return {name: makers[name]() for name in config.retrievers}
 
 
 def pseudo_labels(ensemble: Tagger, documents: Sequence[Document], config: Config, steps: Steps = Steps()) -> Run:
@@ -312,12 +291,11 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
     """A classifier of the full text, trained on pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
-    assert ensemble.combiner.weighted_sum
     return replace(
         ensemble,
         retrievers={**ensemble.retrievers, "classifier": trees},
         pool=replace(ensemble.pool, exclude=("classifier",)),
-        combiner=AppendLabels(ensemble.combiner.weighted_sum, AppendOptions(by="classifier", keep=keep)),
+        steps=(*ensemble.steps, AppendLabels(AppendOptions(by="classifier", keep=keep))),
     )
 
 

@@ -5,6 +5,8 @@ continues with few known labels (FS-XMC). With its four switches off it is ICT, 
 2019): the first row of Table 4.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +36,7 @@ from tagwright.training.encoder import (
     train_encoder,
     train_model,
 )
+from tagwright.training.objectives import Loss
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run
 
@@ -133,7 +136,7 @@ def paper() -> Config:
     )
 
 
-def few_shot_paper() -> "FewShot":
+def few_shot_paper() -> FewShot:
     """The settings of Appendix A for fine-tuning with 1% of the labels; with 5% it has 10,000 steps."""
     return FewShot(
         groups=False,
@@ -208,10 +211,12 @@ def fine_tune(
     gold: Run,
     config: FewShot = FewShot(),
     steps: Steps = Steps(),
+    loss: Loss | None = None,
 ) -> Tagger:
     """FS-XMC (4.4): train the encoder of a tagger on the known labels of some documents, by Eq. 1.
 
-    gold: labels of the documents, or a sample of them: see `sample_labels`. The given tagger is not changed. Of a
+    gold: labels of the documents, or a sample of them: see `sample_labels`. loss: in place of Eq. 1, a function as
+    `rts.fit` takes. The given tagger is not changed. Of a
     tagger with a stage "trained", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError
     when there is too little to learn from, or the tagger has neither.
     """
@@ -228,7 +233,8 @@ def fine_tune(
     if config.training.batch is None:  # half of the pairs where they are fewer
         plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
     check_batch(pairs, plan)
-    encoder = train_model(model, pairs, in_batch(config.temperature, groups=config.groups), plan, steps)
+    objective = in_batch(config.temperature, groups=config.groups, loss=loss or "info_nce")
+    encoder = train_model(model, pairs, objective, plan, steps)
     trained = shared_dense(tagger.vocabulary, encoder, dense.options)
     return replace(tagger, retrievers={**tagger.retrievers, name: trained})
 
@@ -241,9 +247,10 @@ def fit_few_shot(
     *,
     model: Tagger,
     gold: Run,
+    loss: Loss | None = None,
 ) -> Tagger:
     """The method finetune: `fine_tune` a tagger over its own labels, and keep its training record."""
-    return replace(fine_tune(model, documents, gold, config, steps), training={"before": model.training})
+    return replace(fine_tune(model, documents, gold, config, steps, loss), training={"before": model.training})
 
 
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> MaclrStage1:

@@ -16,7 +16,6 @@ import numpy as np
 from tagwright.encoders.device import best_device, uses_gpu
 from tagwright.encoders.layers import unit
 from tagwright.encoders.prompts import Role
-from tagwright.training.k_means import k_means
 from tagwright.training.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
 
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 CHUNK = 4096
 "Instances whose texts are in memory together when all are encoded."
+
+CELLS = 1 << 28
+"Similarities that are in memory together on a GPU: 1 GB."
 
 
 @dataclass(kw_only=True)
@@ -73,14 +75,13 @@ class MaclrStage1(Contrastive):
         """Eq. 1, without clusters and labels."""
         return self.pair_loss(anchors, positives, groups)
 
-    def before_step(self, step: int, encode: Encode) -> bool:
+    def before_step(self, step: int, encode: Encode) -> None:
         """Cluster the instances again when the schedule says so. The order of pairs does not depend on it."""
         clusters = self.schedule.clusters_at(step) if self.schedule else None
         if clusters is None:
             self.clusters = None
         elif self.schedule and self.schedule.is_update(step):
             self.clusters = Clusters.of(*self._embeddings(encode), clusters, seed=self.seed)
-        return False
 
     def state(self) -> Arrays:
         """The clusters."""
@@ -194,6 +195,32 @@ def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int
     )
     kmeans.train(vectors)
     return np.asarray(kmeans.assign(vectors)[1], np.int64)
+
+
+def k_means(vectors: Floats, clusters: int, device: torch.device, *, iterations: int = 20, seed: int = 0) -> Longs:
+    """The cluster of each of these unit vectors (instances, dim), from 0: Lloyd's algorithm with cosines, for a GPU.
+
+    It starts with instances that the seed draws, and draws another one in place of a centroid without instances.
+    """
+    import torch
+
+    rng, points = np.random.default_rng(seed), torch.from_numpy(vectors).to(device)
+
+    def drawn() -> torch.Tensor:
+        return points[torch.from_numpy(rng.choice(len(vectors), clusters, replace=False)).to(device)]
+
+    def nearest(centroids: torch.Tensor) -> torch.Tensor:
+        parts = torch.split(points, max(1, CELLS // clusters))
+        return torch.cat([(part @ centroids.mT).argmax(1) for part in parts])
+
+    centroids = drawn()
+    for _ in range(iterations):
+        assigned = nearest(centroids)
+        sums = torch.zeros_like(centroids).index_add_(0, assigned, points)
+        empty = torch.bincount(assigned, minlength=clusters) == 0
+        centroids = torch.nn.functional.normalize(torch.where(empty[:, None], drawn(), sums), dim=1)
+    found: Longs = nearest(centroids).cpu().numpy()
+    return found
 
 
 def _chunks(pairs: PairSource) -> Iterator[list[Pair]]:

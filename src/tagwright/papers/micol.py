@@ -231,7 +231,7 @@ def rerank(
         options = DenseOptions(label_text=config.label_text, text_field=config.text_field)
         stage = shared_dense(labels, encoder, options)
     weights = WEIGHTS if config.rank == "fused" else {**dict.fromkeys(found_by, 0.0), "encoder": 1.0}
-    return Tagger(labels, found_by, {"encoder": stage}, PoolOptions(limit=limit), WeightedSum(weights=weights))
+    return Tagger(labels, found_by, {"encoder": stage}, PoolOptions(limit=limit), (WeightedSum(weights=weights),))
 
 
 def with_graph(

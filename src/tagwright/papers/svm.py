@@ -4,10 +4,11 @@ A label needs training documents: one without any is never suggested.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tagwright.combining.confidence import Confidence
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne
 from tagwright.core.steps import Steps
@@ -18,6 +19,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm, out_of_fold, text_features
 from tagwright.tagger import Tagger
+from tagwright.tagger.confidences import calibrate, untaught
 from tagwright.types import Document, Run
 
 FEWEST = 10
@@ -54,19 +56,22 @@ def fit(
     gold = gold_of_texts(documents, labels, gold)
     with text_features(documents) as (bag, features):
         stage = Linear(labels, bag, fit_svm(features, gold, len(labels), config, steps), config.candidates)
-        return Tagger(labels, {"svm": stage}, combiner=_confident(documents, features, gold, stage, config))
+        tagger = Tagger(labels, {"svm": stage}, steps=(WeightedSum(),))
+        confidence = _confidence(tagger, documents, features, gold, stage, config)
+        return replace(tagger, steps=(*tagger.steps, confidence))
 
 
-def _confident(
-    documents: Sequence[Document], features: Matrix, gold: Run, stage: Linear, config: Config
-) -> WeightedSum:
+def _confidence(
+    tagger: Tagger, documents: Sequence[Document], features: Matrix, gold: Run, stage: Linear, config: Config
+) -> Confidence:
     """Learn confidences from what SVMs suggest for documents that they were not trained on.
 
     With fewer than `FEWEST` labelled documents, and where nothing is suggested, they are those without labels.
     """
-    untaught = WeightedSum().label_free_for(len(stage.labels))
     texts = text_groups(documents)
     if len(np.unique(texts[np.diff(gold.indptr) > 0])) < FEWEST:
-        return untaught
+        return untaught(tagger)
     found, rows = out_of_fold(features, gold, texts, stage, config)
-    return WeightedSum().calibrated(found, gold.take(rows).scores_of(found) > 0) if len(found.labels) else untaught
+    if not len(found.labels):
+        return untaught(tagger)
+    return calibrate(tagger, found, gold.take(rows).scores_of(found) > 0)

@@ -36,11 +36,8 @@ def by_suffix(suffixes: Iterable[str], named: Iterable[str] = ()) -> str:
     >>> by_suffix([".doc", ".csv", "", ".csv"], {".csv"})
     'without suffix 1, .csv 2 (name them), .doc 1'
     """
-    counts, advised = Counter(suffixes), {*named}
-
-    def advice(suffix: str, count: int) -> str:
-        return f" (name {'it' if count == 1 else 'them'})" if suffix in advised else ""
-
-    return ", ".join(
-        f"{suffix or 'without suffix'} {count:,}{advice(suffix, count)}" for suffix, count in sorted(counts.items())
-    )
+    parts, advised = list[str](), {*named}
+    for suffix, count in sorted(Counter(suffixes).items()):
+        advice = f" (name {'it' if count == 1 else 'them'})" if suffix in advised else ""
+        parts.append(f"{suffix or 'without suffix'} {count:,}{advice}")
+    return ", ".join(parts)

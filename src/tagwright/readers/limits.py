@@ -163,11 +163,12 @@ def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
     That is a minute for each `DEFAULT_SIZE` bytes of the file that are begun, which honest files take a tenth of, or
     $TAGWRIGHT_MAX_READING_SECONDS. In the main thread a signal ends the reader wherever it is, also in a regular
     expression, though not inside another library's compiled code. In other threads, and on Windows, the time is looked
-    at after each document.
+    at after each document. A profiler, or anything else, keeps the signal if it uses it.
     """
     seconds = _from_environment("TAGWRIGHT_MAX_READING_SECONDS", "seconds", 60)
     most = seconds * (1 + path.stat().st_size // DEFAULT_SIZE)
-    left, timed = float(most), _may_use_signal()
+    in_main = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    left, timed = float(most), in_main and signal.getsignal(signal.SIGPROF) in (signal.SIG_DFL, _stop)
     while True:
         begun = time.process_time()
         try:
@@ -240,12 +241,6 @@ _armed = False
 def _stop(*_: object) -> None:
     if _armed:
         raise _OutOfTime
-
-
-def _may_use_signal() -> bool:
-    """In the main thread, unless something else, such as a profiler, uses the signal."""
-    in_main = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    return in_main and signal.getsignal(signal.SIGPROF) in (signal.SIG_DFL, _stop)
 
 
 @contextmanager

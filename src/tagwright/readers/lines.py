@@ -236,8 +236,10 @@ def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     A place in a list is a position, from 1. Raises InputError as `json_lines` does, and for a file above the limit for
     a document that is not lines: it is in memory as a whole.
     """
-    first = next((line for _, line in open_lines(path, "leave out") if line.strip()), "")
-    if _is_object(first):
+    first, is_lines = next((line for _, line in open_lines(path, "leave out") if line.strip()), ""), False
+    with contextlib.suppress(InputError):
+        is_lines = isinstance(_parsed(first, "", None), dict)
+    if is_lines:
         yield from json_lines(path, "leave out")
     elif text := open_text(path):
         value = _parsed(text, path, None)
@@ -372,15 +374,13 @@ def whole_characters(text: str) -> str:
 
 def is_missing(value: object) -> bool:
     """Whether a value is null, NaN, or what else pandas has for a missing one."""
-    if value is None or isinstance(value, str):
-        return value is None
     is_nan = isinstance(value, float) and math.isnan(value)
-    return is_nan or type(value).__name__ in ("NAType", "NaTType")
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_nan(value: object) -> bool:
     """Whether a value is a missing one other than null."""
-    return not isinstance(value, str) and value is not None and is_missing(value)
+    return value is not None and is_missing(value)
 
 
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
@@ -512,13 +512,6 @@ def _object(record: object, path: Path | str, number: int) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise InputError(f'holds {shown(record)}, expected a JSON object like {{"id": ...}}', path, number)
     return record
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(_parsed(text, "", None), dict)
-    except InputError:
-        return False
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

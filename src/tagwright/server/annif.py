@@ -14,7 +14,6 @@ from starlette.datastructures import ImmutableMultiDict, MultiDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tagwright import __version__
 from tagwright.core.checked import shown
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, Holder, check_origin
@@ -38,6 +37,7 @@ from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import detect
 from tagwright.text.words import clean
 from tagwright.types import Document
+from tagwright.version import __version__
 
 LARGEST_BATCH = 32
 
@@ -306,7 +306,7 @@ def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> Sugges
     check(threshold, _OPTIONS["threshold"], "threshold")
     rules = label_rules(fields)
     check(rules, object_({name: LABEL_RULES[name] for name in ("only", "without")}))  # others: `model.options`
-    if not threshold or model.tagger.combiner.estimates_confidence:
+    if not threshold or model.tagger.estimates_confidence:
         return None if limit == 0 else model.options(k=limit, min_confidence=threshold, **rules)
     is_impossible = limit == 0 or threshold == 1  # which no squashed score reaches
     return None if is_impossible else model.options(k=limit, min_score=_least_score(threshold), **rules)

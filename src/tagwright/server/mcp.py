@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright import __version__
 from tagwright.server.access import check_origin
 from tagwright.server.counters import Counters
 from tagwright.server.json_api import OPTIONS, JsonApi, document_and_options
@@ -29,6 +28,7 @@ from tagwright.server.openapi import Schema, check, check_names, closed, object_
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import read_json, whole_json
 from tagwright.server.served_model import ServedModel, model_named
+from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
 

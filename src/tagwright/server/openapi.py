@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tagwright import __version__
 from tagwright.core.checked import nearest, shown
 from tagwright.server.languages import Text
 from tagwright.server.problems import bad_request
+from tagwright.version import __version__
 
 Schema: TypeAlias = Mapping[str, Any]
 "A JSON schema."

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.label_search import folded
 from tagwright.server.openapi import Operation, array, object_, query, schema
@@ -27,6 +26,7 @@ from tagwright.server.served_model import ServedModel, model_named, score_from_0
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
 from tagwright.types import Label
+from tagwright.version import __version__
 
 BATCH = 50
 "Queries that one request may hold."

@@ -83,8 +83,7 @@ def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, ra
     """Return the row of a suggestion, with names in a language where its label has them."""
     reasons = reason_lines(document, suggestion, tagger.meanings)
     row = label_row(tagger.vocabulary, suggestion.id, language)
-    combiner = getattr(tagger.combiner, "weighted_sum", None)  # one that was written for 0.9 may have none
-    is_rough = combiner is not None and combiner.confidence == "label_free"
+    is_rough = tagger.is_rough
     return row._replace(rank=rank, confidence=suggestion.confidence, reasons=reasons, is_rough=is_rough)
 
 

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tagwright import __version__
 from tagwright.catalogues.subjects import mnemonic, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
@@ -29,6 +28,7 @@ from tagwright.server.rows import highlight, strongest_spans, suggested_row
 from tagwright.server.served_model import model_named
 from tagwright.tagger import Suggestion
 from tagwright.types import Document
+from tagwright.version import __version__
 
 _EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": "10", "source": ""}
 "The fields of the form, as they are before anything is typed."

@@ -1,9 +1,9 @@
 """What stages share: evidence spans, texts of labels, and readings that already hold all scores."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
-from tagwright.types import EvidenceSpan, Floats, Label, Retriever, Run
+from tagwright.types import Document, EvidenceSpan, Floats, Label, Retriever, Run, Stage
 
 Span: TypeAlias = tuple[int, int]
 "Start and end in a text."
@@ -46,6 +46,24 @@ def text_of(label: Label, view: str) -> str:
     description. "statement": a sentence with the name.
     """
     return _VIEWS[view](label)
+
+
+class ComparesWords(Stage):
+    """A stage that compares words of documents and labels: it is made of labels and options alone."""
+
+    options: Any
+
+    def with_labels(self, labels: Sequence[Label]) -> Self:
+        """Return a copy for another vocabulary, built from scratch: what a word tells depends on all labels."""
+        return type(self)(labels, self.options)  # type: ignore[call-arg]
+
+    def in_language(self, language: str, labels: Sequence[Label]) -> Self:
+        """Return a copy with the stems, lemmas and n-grams of these languages."""
+        return type(self)(labels, self.options.in_language(language))  # type: ignore[call-arg]
+
+    def _text(self, document: Document) -> str:
+        text: str = document.read_as(self.options.text_field)
+        return text
 
 
 class FindsAtOnce(Retriever):

@@ -19,7 +19,7 @@ from tagwright.data.bags import count_words, smooth_idf
 from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.stages.evidence import Span, first_places, strongest
+from tagwright.stages.evidence import ComparesWords, Span, first_places, strongest
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, folding, joins_words, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
@@ -101,7 +101,7 @@ class LexicalOptions(Checked):
         return replace(self, stem=language, lemmas=has_lemmas(language), ngrams=ngrams)
 
 
-class Lexical(Retriever):
+class Lexical(Retriever, ComparesWords):
     """Candidates by the words that a document shares with a label's names and description. A types.Retriever.
 
     BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
@@ -110,10 +110,13 @@ class Lexical(Retriever):
 
     distribution: Distribution = "sparse"
     meaning = "words shared with the label's text"
+    options: LexicalOptions
 
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
-        stopped, terms = _stop_words(labels, options), defaultdict[str, int](count().__next__)
+        names = (name for label in labels for name in label.searched)
+        stopped = frozenset() if options.stop_words else stop_words(parse_all(options.stem), names, options.analysis)
+        terms = defaultdict[str, int](count().__next__)
         spelling = _speller(stopped, options)
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
         numbered, fold = Numbered.of(texts, options.analysis), folding(options.stem, options.analysis)
@@ -212,17 +215,6 @@ class Lexical(Retriever):
                 span = start + folded.index(part), start + folded.index(part) + len(part)
             yield span, {number(term, -1) for term in terms}
 
-    def with_labels(self, labels: Sequence[Label]) -> Lexical:
-        """Return a copy for other labels.
-
-        All weights are computed again: the idf of a word depends on all labels.
-        """
-        return Lexical(labels, self.options)
-
-    def in_language(self, language: str, labels: Sequence[Label]) -> Lexical:
-        """Return a copy with the stems, lemmas and n-grams of these languages."""
-        return Lexical(labels, self.options.in_language(language))
-
     def save(self, folder: Path) -> None:
         """Write the options, the terms and the weights."""
         content = {"options": asdict(self.options), "stop_words": sorted(self._stopped)}
@@ -279,9 +271,6 @@ class Lexical(Retriever):
         self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
         self._weights, self._items, self._postings = weights, items, postings
 
-    def _text(self, document: Document) -> str:
-        return document.read_as(self.options.text_field)
-
 
 def bm25(
     tf: NDArray[Any], length: NDArray[Any], mean_length: float, idf: NDArray[Any], k1: float = 1.5, b: float = 0.75
@@ -297,8 +286,7 @@ def bm25(
     >>> bm25(np.array([2, 1]), np.array([8, 16]), mean_length=8, idf=np.ones(2)) - [10 / 7, 20 / 29]
     array([0., 0.])
     """
-    weights: NDArray[np.float64] = idf * (tf * (k1 + 1)) / (tf + k1 * (1 - b + b * length / mean_length))
-    return weights
+    return np.asarray(idf * (tf * (k1 + 1)) / (tf + k1 * (1 - b + b * length / mean_length)))
 
 
 def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
@@ -309,8 +297,7 @@ def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
     >>> np.exp(bm25_idf(np.array([1]), labels=2)).round(6)
     array([2.])
     """
-    weights: NDArray[np.float64] = np.log1p((labels - frequency + 0.5) / (frequency + 0.5))
-    return weights
+    return np.asarray(np.log1p((labels - frequency + 0.5) / (frequency + 0.5)))
 
 
 def calibrate(run: Run, mean_candidates: float) -> float:
@@ -331,13 +318,6 @@ def calibrate(run: Run, mean_candidates: float) -> float:
     if with_it - wanted < wanted - without:
         return float(np.nextafter(first_out, np.float32(-np.inf)))
     return float(first_out)
-
-
-def _stop_words(labels: Sequence[Label], options: LexicalOptions) -> frozenset[str]:
-    if options.stop_words:
-        return frozenset()
-    names = (name for label in labels for name in label.searched)
-    return stop_words(parse_all(options.stem), names, options.analysis)
 
 
 def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:

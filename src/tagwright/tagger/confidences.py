@@ -5,10 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from tagwright.combining.confidence import Confidence, Curve, Mapped, confidence_of, fit_score_map
 from tagwright.combining.fusion import REFERENCE_RANKS
+from tagwright.combining.label_free import LabelFree
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.steps import Step, last
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.data.corpus import taken
 from tagwright.tagger.pipeline import Tagger
-from tagwright.types import Document, Run
+from tagwright.types import Document, Mask, Run
 
 FEWEST, MOST = 20, 300
 "Labelled documents from which confidences are learned; with fewer the model without labels knows more."
@@ -20,8 +25,8 @@ def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *
     gold: the labels of the documents, a row for each, empty where the tagger has learned from them or there are none.
     A document that is a label itself is not suggested for itself, unless that is right.
     """
-    if (tagger.combiner.estimates_confidence and not anew) or not hasattr(tagger.combiner, "calibrated"):
-        return tagger  # or its combiner was written for 0.9
+    if (tagger.estimates_confidence and not anew) or last(tagger.steps, WeightedSum) is None:
+        return tagger  # or a package's own step ranks, of which no confidence is known
     rows = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(gold.indptr)))[:MOST]
     rows = rows if len(rows) >= FEWEST else rows[:0]
     known, gold = taken(documents, rows), gold.take(rows)
@@ -29,5 +34,34 @@ def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *
     own[gold.rows[gold.labels == own[gold.rows]]] = -1
     ranked = tagger.tag(known, REFERENCE_RANKS).without(own)
     if not len(ranked.labels):
-        return replace(tagger, combiner=tagger.combiner.label_free_for(len(tagger.vocabulary)))
-    return replace(tagger, combiner=tagger.combiner.calibrated(ranked, gold.scores_of(ranked) > 0))
+        return replace(tagger, steps=with_confidence(tagger.steps, untaught(tagger)))
+    return replace(tagger, steps=with_confidence(tagger.steps, calibrate(tagger, ranked, gold.scores_of(ranked) > 0)))
+
+
+def calibrate(tagger: Tagger, ranked: Run, right: Mask) -> Confidence:
+    """Return confidences learned from the tagger's ranking of documents whose labels no stage has seen.
+
+    right: (suggestions,) whether each is. A learned combiner gets a map from scores, a weighted sum a curve over
+    standard scores. Raises ConfigError without suggestions.
+    """
+    if last(tagger.steps, LearnedCombiner):
+        return Mapped(fit_score_map(ranked.scores, right, ranked.rows))
+    return Curve.fit(ranked, right, log_scores=_appends(tagger))
+
+
+def untaught(tagger: Tagger) -> LabelFree:
+    """Return confidences without labelled documents."""
+    return LabelFree(log_scores=_appends(tagger)).of_vocabulary(len(tagger.vocabulary))
+
+
+def with_confidence(steps: Sequence[Step], confidence: Confidence | None) -> tuple[Step, ...]:
+    """Return the steps with other confidences, or without any, where they stand; else after the ranking."""
+    known = confidence_of(steps)
+    places = [number for number, step in enumerate(steps) if step is known]
+    rest = [step for step in steps if step is not known]
+    place = places[0] if places else len(rest)
+    return (*rest[:place], *([confidence] if confidence else []), *rest[place:])
+
+
+def _appends(tagger: Tagger) -> bool:
+    return last(tagger.steps, AppendLabels) is not None

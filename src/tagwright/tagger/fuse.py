@@ -5,7 +5,9 @@ from copy import copy
 from dataclasses import replace
 from typing import TypeVar
 
+from tagwright.combining.confidence import confidence_of
 from tagwright.combining.pool import PoolOptions
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.tagger.pipeline import Tagger
@@ -29,25 +31,30 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
         raise ConfigError(f"one tagger is combined by {one.by}, the other by {other.by}; train one anew")
     names = _free_names(second.stages, first.stages)
     added = second.with_labels(first.vocabulary)
-    combiner = replace(
+    combined = replace(
         one if len(first.stages) > 1 else other,
         weights={**one.weights, **{free: other.weight(name) for name, free in names.items()}},
         language_trust={**one.language_trust, **{names[a]: names[b] for a, b in other.language_trust.items()}},
-        confidence="none",  # what the label-free model was made for is the zero-shot stages alone
-    )
+    )  # without confidences: what the label-free model was made for is the zero-shot stages alone
     retrievers = {**first.retrievers, **_renamed(added.retrievers, names)}
     rerankers = {**first.rerankers, **_renamed(added.rerankers, names)}
-    return Tagger(first.vocabulary, retrievers, rerankers, combiner=combiner)
+    return Tagger(first.vocabulary, retrievers, rerankers, steps=(combined,))
+
+
+def is_plain_sum(tagger: Tagger) -> bool:
+    """Whether the ranking is a weighted sum, perhaps with confidences, and nothing else."""
+    known = (last(tagger.steps, WeightedSum), confidence_of(tagger.steps))
+    return known[0] is not None and all(any(step is one for one in known) for step in tagger.steps)
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    combiner: WeightedSum | None = getattr(tagger.combiner, "weighted_sum", None)
-    if combiner is None or combiner is not tagger.combiner or tagger.pool != PoolOptions():
+    combined = last(tagger.steps, WeightedSum)
+    if combined is None or not is_plain_sum(tagger) or tagger.pool != PoolOptions():
         listed = ", ".join(tagger.stages)
         raise ConfigError(
             f"the tagger with the stages {listed} is no weighted sum over all candidates: it cannot be fused"
         )
-    return combiner
+    return combined
 
 
 def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:

@@ -3,6 +3,9 @@
 from dataclasses import replace
 
 from tagwright.combining.reranked import Reranked, RerankOptions
+from tagwright.combining.steps import last
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.errors import ConfigError
 from tagwright.llm.client import client
 from tagwright.llm.options import LLM_RANKING, LlmOptions
 from tagwright.stages.llm import BEST, LlmRanking
@@ -18,6 +21,8 @@ def with_model(tagger: Tagger, options: LlmOptions) -> Tagger:
     if not options.model:
         return tagger
     client(options)  # says at once what is wrong with the address
+    if last(tagger.steps, WeightedSum) is None:
+        raise ConfigError(f"a language model cannot rank again what {tagger.description} ranks; train it anew")
     how = RerankOptions(by=LLM_RANKING, candidates=options.candidates, weight=options.weight, center=1 + BEST / 2)
     rerankers = {**tagger.rerankers, LLM_RANKING: LlmRanking(tagger.vocabulary, options)}
-    return replace(tagger, rerankers=rerankers, combiner=Reranked(tagger.combiner, how))
+    return replace(tagger, rerankers=rerankers, steps=(*tagger.steps, Reranked(how)))

@@ -2,15 +2,17 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import InitVar, asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.combiner import Combiner, Contribution, Contributions
-from tagwright.combining.confidence import confidence_level
+from tagwright.combining.combiner import as_step, load_steps
+from tagwright.combining.confidence import confidence_level, confidence_of
+from tagwright.combining.label_free import LabelFree
 from tagwright.combining.pool import CandidatePool, PoolOptions
+from tagwright.combining.steps import Contribution, Contributions, Step, last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, shown
@@ -47,6 +49,9 @@ KIND = "tagger"
 
 _PARENTS = "parents"
 "The folder in which 0.9 and 0.10 saved how sure broader labels are; no stage is called so."
+
+_STEPS = "steps"
+"The folder in a saved tagger with a folder for each step of its ranking."
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
@@ -126,8 +131,8 @@ class Tagger:
     """A pipeline over one vocabulary. Labels are data: exchanging them needs no training.
 
     `read`: every stage reads a batch of documents. `retrieve`: the retrievers find candidates. `pool`: which of them
-    are ranked. `rank`: the combiner asks retrievers and re-rankers for scores of the pool and makes one ranking of
-    them. `tag` and `suggest` do all that batch by batch, and cut.
+    are ranked. `rank`: steps make one ranking of what retrievers and re-rankers say of the pool. `tag` and `suggest` do
+    all that batch by batch, and cut.
     """
 
     vocabulary: Vocabulary
@@ -135,11 +140,19 @@ class Tagger:
     rerankers: Mapping[str, Stage] = field(default_factory=dict)
     "Stages that score the candidates of the retrievers, and find none."
     pool: PoolOptions = field(default_factory=PoolOptions)
-    combiner: Combiner = field(default_factory=WeightedSum)
+    steps: Sequence[Step] = field(default_factory=lambda: (WeightedSum(),))
+    "What makes the ranking, one after the other, confidences among them."
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
 
-    def __post_init__(self) -> None:
+    combiner: InitVar[Any] = None
+    "A combiner of another package in place of steps; goes with 0.12."
+    _hidden: tuple[tuple[str, ...], ...] = field(default=(), init=False, repr=False, compare=False)
+    "For each step the stages that other steps alone use."
+
+    def __post_init__(self, combiner: Any) -> None:
+        if combiner is not None:
+            object.__setattr__(self, "steps", (as_step(combiner),))
         if not self.retrievers:
             raise ConfigError("a tagger without retrievers suggests nothing: name at least one")
         for name in self.stages:
@@ -151,7 +164,23 @@ class Tagger:
             if stage.shares and (stage.shares not in self.stages or self.stages[stage.shares].shares):
                 raise ConfigError(f"{name} reads with {stage.shares}, which is no stage that reads; add it")
         self.pool.check(list(self.retrievers))
-        self.combiner.check(list(self.retrievers), list(self.rerankers))
+        object.__setattr__(self, "_hidden", self._check_steps())
+
+    def _check_steps(self) -> tuple[tuple[str, ...], ...]:
+        """Return for each step the stages that others alone use. Raises ConfigError where a step cannot use the rest.
+
+        The last steps choose first.
+        """
+        retrievers, rerankers, taken = list(self.retrievers), list(self.rerankers), list[tuple[str, ...]]()
+        for step in reversed(self.steps):
+            alone = tuple(step.check(retrievers, rerankers))
+            retrievers = [name for name in retrievers if name not in alone]
+            rerankers = [name for name in rerankers if name not in alone]
+            taken.insert(0, alone)
+        return tuple(
+            tuple(name for other, names in enumerate(taken) if other != place for name in names)
+            for place in range(len(taken))
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle holds the files that `save` writes, so that a tagger can be sent to another process.
@@ -169,7 +198,7 @@ class Tagger:
         return self
 
     def __repr__(self) -> str:
-        return f"Tagger of {many(len(self.vocabulary), 'label')}: {self.combiner.describe(list(self.stages))}"
+        return f"Tagger of {many(len(self.vocabulary), 'label')}: {self.description}"
 
     def _repr_html_(self) -> str:
         return html_table([["stage", "what it sees"], *map(list, self.meanings.items())], repr(self), ["what it sees"])
@@ -187,6 +216,24 @@ class Tagger:
     def stages(self) -> dict[str, Stage]:
         """Return retrievers and re-rankers by name, in this order."""
         return {**self.retrievers, **self.rerankers}
+
+    @property
+    def description(self) -> str:
+        """Return one line on how the stages are combined."""
+        line = ""
+        for step, hidden in zip(self.steps, self._hidden, strict=True):
+            line = step.describe([name for name in self.stages if name not in hidden], line)
+        return line
+
+    @property
+    def estimates_confidence(self) -> bool:
+        """Return whether suggestions have confidences."""
+        return confidence_of(self.steps) is not None
+
+    @property
+    def is_rough(self) -> bool:
+        """Return whether confidences come from a model that has seen no label of the corpus."""
+        return confidence_of(self.steps) is last(self.steps, LabelFree) is not None
 
     @property
     def languages(self) -> list[str]:
@@ -215,8 +262,16 @@ class Tagger:
         return CandidatePool.of(documents, self.retrieve(readings), self.stages, readings, self.pool)
 
     def rank(self, pool: CandidatePool) -> Run:
-        """Rank all candidates, with confidences if the combiner estimates them."""
-        return self.combiner.combine(pool)
+        """Rank all candidates step by step, with confidences if a step estimates them."""
+        run = pool.run
+        for step, seen in self._seen(pool):
+            run = step.apply(seen, run)
+        return run
+
+    def _seen(self, pool: CandidatePool) -> Iterator[tuple[Step, CandidatePool]]:
+        """Yield each step with the pool as it sees it."""
+        pools = {hidden: pool.without(*hidden) if hidden else pool for hidden in self._hidden}
+        yield from zip(self.steps, map(pools.__getitem__, self._hidden), strict=True)
 
     def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
         """Return the labels to suggest for a batch of documents."""
@@ -231,7 +286,7 @@ class Tagger:
 
     def check(self, options: SuggestOptions) -> None:
         """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
-        options.check(self.combiner.estimates_confidence)
+        options.check(self.estimates_confidence)
         allowed_by(self.vocabulary, options)
 
     @named_arguments
@@ -340,17 +395,17 @@ class Tagger:
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """Return for each label the evidence of every stage that suggests it for the document."""
         pool = self.candidates([document])
-        self._contributions(pool)  # slow stages then score only the candidates that they rank again
+        self.contributions(pool)  # slow stages then score only the candidates that they rank again
         return next(self._evidence(pool, [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
         """Yield the suggestions of each document of the pool with their evidence and contributions.
 
-        Some combiners of other packages give no contributions.
+        Some steps cannot say what they add.
         """
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
-        added = self._contributions(pool)
+        added = self.contributions(pool)
         for number, (row, places, evidence) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
             parts = added.of(number, places) if added else {}
             yield [
@@ -363,9 +418,13 @@ class Tagger:
                 for one, place, why in zip(row, places, evidence, strict=True)
             ]
 
-    def _contributions(self, pool: CandidatePool) -> Contributions | None:
-        explain = getattr(self.combiner, "explain", None)  # a combiner that was written for 0.9 may have none
-        return explain(pool) if explain else None
+    def contributions(self, pool: CandidatePool) -> Contributions | None:
+        """Return what each stage or group of features adds to the scores of a pool; None where a step cannot say."""
+        run, added = pool.run, None
+        *before, (final, seen_last) = self._seen(pool)
+        for step, seen in before:
+            added, run = step.explain(seen, run, added), step.apply(seen, run)
+        return final.explain(seen_last, run, added)
 
     def _evidence(self, pool: CandidatePool, labels: Sequence[Sequence[int]]) -> Iterator[list[tuple[Evidence, ...]]]:
         """Yield for each document of the pool the evidence of every stage for each of its labels."""
@@ -394,7 +453,7 @@ class Tagger:
             vocabulary=vocabulary,
             retrievers=retrievers,
             rerankers=share(rerankers, retrievers),
-            combiner=self.combiner.with_labels(self.vocabulary, vocabulary),
+            steps=tuple(step.with_labels(self.vocabulary, vocabulary) for step in self.steps),
         )
 
     def _in_languages(self, vocabulary: Vocabulary) -> Vocabulary:
@@ -435,20 +494,21 @@ class Tagger:
         """
         self._write(folder, lambda part: part.save)
 
-    def _write(self, folder: Path, save: Callable[[Stage | Combiner], Callable[[Path], None]]) -> None:
+    def _write(self, folder: Path, save: Callable[[Stage | Step], Callable[[Path], None]]) -> None:
         logs = digests(folder)
         content = {
             "retrievers": {name: saved_kind(stage, "stages") for name, stage in self.retrievers.items()},
             "rerankers": {name: saved_kind(stage, "stages") for name, stage in self.rerankers.items()},
             "pool": asdict(self.pool),
-            "combiner": saved_kind(self.combiner, "combiners"),
+            _STEPS: [saved_kind(step, "steps") for step in self.steps],
             "training": self.training,
         }
         (folder / VOCABULARY).mkdir()
         self.vocabulary.save(folder / VOCABULARY)
-        parts: dict[str, Stage | Combiner] = {**self.stages, "combiner": self.combiner}
+        steps = {f"{_STEPS}/{number}": step for number, step in enumerate(self.steps)}
+        parts: dict[str, Stage | Step] = {**self.stages, **steps}
         for name, part in parts.items():
-            (folder / name).mkdir()
+            (folder / name).mkdir(parents=True)
             save(part)(folder / name)
         files = {name: known for name, known in digests(folder).items() if name not in logs}
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
@@ -481,11 +541,11 @@ class Tagger:
             vocabulary = Vocabulary.load(folder / VOCABULARY)
             retrievers = {name: load_retriever(kind, folder / name, vocabulary) for name, kind in kinds[0].items()}
             rerankers = {name: load_part("stages", kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
-            combiner = load_part("combiners", manifest.get("combiner"), folder / "combiner", vocabulary)
+            steps = _load_steps(manifest, folder, vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
             if manifest.get(_PARENTS):
                 note(f"{folder}: how sure broader labels are (hierarchy parents) is not used since 0.11", logging.DEBUG)
-            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training)
+            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, steps, training)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 
@@ -499,6 +559,17 @@ class Tagger:
         ]
         for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
             yield suggestions[start:end]
+
+
+def _load_steps(manifest: Mapping[str, Any], folder: Path, labels: Vocabulary) -> tuple[Step, ...]:
+    """Load the steps of a saved tagger; 0.9 and 0.10 saved a combiner."""
+    kinds = manifest.get(_STEPS)
+    if kinds is None:
+        return load_steps(manifest.get("combiner"), folder / "combiner", labels)
+    if not (isinstance(kinds, list) and kinds):
+        raise ModelError(f"{folder}: is damaged (it names no steps of a ranking); save the tagger again")
+    places = (folder / _STEPS / str(number) for number in range(len(kinds)))
+    return tuple(load_part("steps", kind, place, labels) for kind, place in zip(kinds, places, strict=True))
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

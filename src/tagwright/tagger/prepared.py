@@ -15,7 +15,6 @@ from importlib.metadata import PackageNotFoundError, version
 from logging.handlers import MemoryHandler
 from pathlib import Path
 
-import tagwright
 from tagwright.core.cache import user_cache
 from tagwright.core.garbage import uncollected
 from tagwright.core.kept_folders import keep, new_folder, unpacked
@@ -110,7 +109,7 @@ def _is_kept(config: Config) -> bool:
 
 def _key(path: Path, config: Config) -> bytes:
     """A digest of all that decides what is made: the file, the options, the packages, the sources and the machine."""
-    sources = max(file.stat().st_mtime_ns for file in Path(tagwright.__file__).parent.rglob("*.py"))
+    sources = max(file.stat().st_mtime_ns for file in Path(__file__).parents[1].rglob("*.py"))
     dense = (has_packaged(), machine()) if "dense" in config.stages else ()
     return file_key(path, (KIND, str(path), config, sources, dense, *map(_version, _READ_BY)))
 

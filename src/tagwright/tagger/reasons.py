@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tagwright.combining.combiner import Contribution
 from tagwright.combining.features import FIXED_SUM
+from tagwright.combining.steps import Contribution
 from tagwright.llm.options import LLM_RANKING
 from tagwright.types import EvidenceSpan
 

@@ -13,7 +13,9 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from tagwright.combining.agreement import FIRST, Agreements
-from tagwright.combining.label_free import MANY_LABELS
+from tagwright.combining.confidence import Curve
+from tagwright.combining.label_free import MANY_LABELS, LabelFree
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
@@ -34,6 +36,7 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
 from tagwright.tagger import Tagger, batches
+from tagwright.tagger.fuse import is_plain_sum
 from tagwright.tagger.language_model import with_model
 from tagwright.text.language import AUTO, check, parse_all, resolve
 from tagwright.text.lemmas import INSTALL as LEMMAS
@@ -212,23 +215,22 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
     read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, one of the stages lacks, or
     confidences were learned from labels for the weights that it has.
     """
-    stages, combiner = tagger.retrievers, tagger.combiner.weighted_sum
+    stages, combined = tagger.retrievers, last(tagger.steps, WeightedSum)
     words = next((name for name in ("tfidf", "bm25") if name in stages), "")
     dense = [name for name in ("dense", SECOND) if name in stages]
     if len(documents) < FEWEST or not ("exact_match" in stages and words and dense):
         return tagger
-    if combiner is None or combiner is not tagger.combiner or combiner.by != "evidence":
-        return tagger
-    if combiner.confidence == "fitted":
+    if combined is None or combined.by != "evidence" or not is_plain_sum(tagger) or last(tagger.steps, Curve):
         return tagger
     drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
     runs = _found(tagger, taken(documents, drawn), ("exact_match", words, *dense))
     found = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
-    fitted_before = combiner.agreements.documents
-    weights = found.weights(_usual_weights(stages) if fitted_before else combiner.weights, words)
+    fitted_before = combined.agreements.documents
+    weights = found.weights(_usual_weights(stages) if fitted_before else combined.weights, words)
     named = ", ".join(f"{name} {weight:.2g}" for name, weight in weights.items())
     note(f"{found.reason}: weights {named} ({setting('weights', 'fixed')} for the usual ones)")
-    return replace(tagger, combiner=replace(combiner, weights={**combiner.weights, **weights}, agreements=found))
+    fitted = replace(combined, weights={**combined.weights, **weights}, agreements=found)
+    return replace(tagger, steps=(fitted, *tagger.steps[1:]))
 
 
 def _found(tagger: Tagger, documents: Sequence[Document], names: Iterable[str]) -> dict[str, Run]:
@@ -285,13 +287,13 @@ def _fit_stages(
         rerankers[TITLE_MATCH] = TitleMatch(searched, _exact_match(resolved))
         weights[TITLE_MATCH] = config.title_match
     judges = {"dense": "dense", SECOND: SECOND, TITLE_MATCH: "dense"} if config.trust else {}
-    combiner = WeightedSum(
+    combined = WeightedSum(
         by=config.fusion,
         weights={name: weight for name, weight in weights.items() if name in {**retrievers, **rerankers}},
         language_trust={name: judge for name, judge in judges.items() if name in {**retrievers, **rerankers}},
-        labels_per_document=config.labels_per_document,
-    ).label_free_for(len(labels))
-    return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
+    )
+    confidence = LabelFree(labels_per_document=config.labels_per_document).of_vocabulary(len(labels))
+    return Tagger(labels, retrievers, share(rerankers, retrievers), steps=(combined, confidence))
 
 
 @uncollected()

@@ -263,7 +263,11 @@ def recognise(texts: Sequence[str]) -> Mapping[str, float]:
     codes, likelihoods = _likelihoods(texts)
     if not codes:
         return {}
-    shares = _priors(likelihoods)
+    shares = np.full(len(codes), 1 / len(codes))
+    for _ in range(20):
+        posterior = likelihoods * shares
+        shares = np.mean(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300), axis=0)
+    shares /= shares.sum()
     order = np.argsort(-shares, kind="stable")  # codes are sorted, so ties are always broken the same way
     return {codes[i]: float(shares[i]) for i in order.tolist() if shares[i] >= 0.001}
 
@@ -277,16 +281,28 @@ def main_languages(shares: Mapping[str, float]) -> tuple[Language, ...]:
     return tuple(_known()[code] for code, share in shares.items() if share >= SHARE and code in _known())
 
 
-def stemmer(languages: Collection[Language]) -> Callable[[str], str]:
+@lru_cache
+def stemmer(languages: tuple[Language, ...]) -> Callable[[str], str]:
     """A stemmer of folded words: Snowball's stemmers of these languages, one after the other.
 
     Two words become one when either language's stemmer makes them one. A language without a stemmer changes nothing.
+    One for all stages that read these languages, so that a word is stemmed once for them.
 
     >>> cut = stemmer(parse_all("de+en"))
     >>> cut("networks") == cut("network"), cut("analysen") == cut("analyse")
     (True, True)
     """
-    return _stemmer(tuple(language.name for language in languages))
+    import Stemmer
+
+    available = set(Stemmer.algorithms())
+    stemmers = [Stemmer.Stemmer(each.name, 0).stemWord for each in languages if each.name in available]
+
+    def stem(word: str) -> str:
+        for stem_in in stemmers:
+            word = stem_in(word)
+        return word
+
+    return lru_cache(WORDS)(stem)
 
 
 @lru_cache
@@ -306,22 +322,6 @@ def folding(languages: str, analysis: Analysis) -> Callable[[str], str]:
         return fold(word, analysis)
 
     return folded if codes & DOTLESS and analysis > 2 else lambda word: fold(word, analysis)
-
-
-@lru_cache
-def _stemmer(names: Sequence[str]) -> Callable[[str], str]:
-    """One for all stages that read these languages, so that a word is stemmed once for them."""
-    import Stemmer
-
-    available = set(Stemmer.algorithms())
-    stemmers = [Stemmer.Stemmer(name, 0).stemWord for name in names if name in available]
-
-    def stem(word: str) -> str:
-        for stem_in in stemmers:
-            word = stem_in(word)
-        return word
-
-    return lru_cache(WORDS)(stem)
 
 
 def joins_words(languages: Iterable[Language]) -> bool:
@@ -402,18 +402,6 @@ def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
     for row, likelihood in zip(rows, likelihoods, strict=True):
         likelihood[[place[code] for code in row]] = list(row.values())
     return codes, likelihoods
-
-
-def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.float64]:
-    """(languages,) the shares of the languages under which the posteriors of the texts have these shares on average."""
-    import numpy as np
-
-    shares: NDArray[np.float64] = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
-    for _ in range(rounds):
-        posterior = likelihoods * shares
-        shares = np.mean(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300), axis=0)
-    shares /= shares.sum()
-    return shares
 
 
 def detect(text: str) -> Mapping[str, float]:

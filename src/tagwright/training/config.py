@@ -1,7 +1,6 @@
 """How to train: the options that all trained methods share, and the plan that the training loop follows."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -110,9 +109,8 @@ def rate_at(step: int, steps: int, rising: int, decay: float = 1.0) -> float:
 
 def lasting_options(config: Any) -> dict[str, Any]:
     """The options of a dataclass that a resumed run must keep, plain JSON: all but those of `FREE_TO_CHANGE`."""
-    return _lasting(json.loads(json.dumps(asdict(config))))
-
-
-def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in options.items() if name not in FREE_TO_CHANGE}
-    return {**kept, "training": _lasting(kept["training"])} if isinstance(kept.get("training"), dict) else kept
+    options: dict[str, Any] = json.loads(json.dumps(asdict(config)))
+    for table in (options, options.get("training") or {}):
+        for name in FREE_TO_CHANGE:
+            table.pop(name, None)
+    return options

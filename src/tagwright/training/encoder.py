@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from tagwright.core.checked import AtLeastOne, Checked, Range
 from tagwright.core.steps import Steps
@@ -20,9 +20,6 @@ from tagwright.training.batching import Batches
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.objectives import Objective
 from tagwright.types import PairSource
-
-if TYPE_CHECKING:
-    import torch
 
 OF_TRANSFORMERS = ("pooling", "max_length", "projection", "prompts")
 "Options that a static encoder does not have."
@@ -143,8 +140,14 @@ def load(options: EncoderOptions, seed: int = 0) -> EncoderModel:
     encoder, projection = untrained(options), getattr(options, "projection", None)
     if not projection:
         return encoder.trainable()
+    import torch
+    from sentence_transformers.sentence_transformer.modules import Dense
+
     model = encoder.model
-    model.append(_projection(int(model.get_embedding_dimension() or 0), projection, seed))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        inputs = int(model.get_embedding_dimension() or 0)
+        model.append(Dense(inputs, projection, bias=False, activation_function=torch.nn.Identity()))
     return model
 
 
@@ -171,12 +174,3 @@ def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
 
 def _batches(pairs: PairSource, plan: TrainingPlan) -> Batches:
     return Batches(pairs, plan.batch, validation=plan.validation, seed=plan.seed)
-
-
-def _projection(inputs: int, outputs: int, seed: int) -> torch.nn.Module:
-    import torch
-    from sentence_transformers.sentence_transformer.modules import Dense
-
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return Dense(inputs, outputs, bias=False, activation_function=torch.nn.Identity())

@@ -59,10 +59,6 @@ class GradientCache:
             room -= size if keep else 0
             with torch.set_grad_enabled(keep), self._exchange(last == 0):
                 parts.append(self._embed(tokens, dropout, rows, step))
-        if processes == 1 and all(part.requires_grad for part in parts):
-            value = loss(self._gather(parts, chunks, len(tokens)))
-            torch.autograd.backward(value)
-            return value.detach()
         vectors = self._gather([part.detach() for part in parts], chunks, len(tokens)).requires_grad_()
         value = loss(vectors)
         torch.autograd.backward(value)
@@ -121,13 +117,8 @@ class GradientCache:
 
         vectors = parts[0].new_zeros(texts, parts[0].shape[1])
         vectors[sent(np.concatenate(chunks), vectors.device)] = torch.cat(parts)
-        return self._sum(vectors)
-
-    def _sum(self, values: torch.Tensor) -> torch.Tensor:
-        if self.accelerator.num_processes == 1:
-            return values
-        total: torch.Tensor = self.accelerator.reduce(values, "sum")
-        return total
+        whole: torch.Tensor = self.accelerator.reduce(vectors, "sum")  # itself in a single process
+        return whole
 
 
 def share_of(texts: int, accelerator: Accelerator) -> Longs:

@@ -148,16 +148,13 @@ class _Run:
 
     def steps_from_here(self) -> Iterator[int]:
         """Do the remaining steps. After each, a checkpoint can be taken when it is yielded."""
-        with bar("training (pairs)", (self.length - self.step) * self.training.batch) as done:
-            self._redraws()
-            while self.step < self.length:
-                with prepared(self._prepared, self.workers) as upcoming:
-                    for step in upcoming:
-                        self._take(step)
-                        done(self.training.batch)
-                        yield self.step
-                        if self.step == self.length or self._redraws():
-                            break
+        pairs = (self.length - self.step) * self.training.batch
+        with bar("training (pairs)", pairs) as done, prepared(self._prepared, self.workers) as upcoming:
+            for step in upcoming:
+                self.objective.before_step(self.step, self.encode)
+                self._take(step)
+                done(self.training.batch)
+                yield self.step
 
     def checkpoint(self) -> State:
         """The current state: the progress, and what is learnt so far."""
@@ -174,14 +171,16 @@ class _Run:
 
     def resume(self, state: State) -> None:
         """Restore the run from its state."""
+        import torch
+
         progress = state.values
         self.step, self.state = progress["step"], (progress["epoch"], progress["batch"])
         self.best_step, self.best_loss = progress["best_step"], progress["best_loss"]
-        self.best = {name: _tensor(array) for name, array in state.part("best").items()}
-        _copy({name: _tensor(array) for name, array in state.part("weights").items()}, self.weights)
+        self.best = {name: torch.tensor(array) for name, array in state.part("best").items()}
+        _copy({name: torch.tensor(array) for name, array in state.part("weights").items()}, self.weights)
         for key in ("step", "exp_avg", "exp_avg_sq"):
             for name, array in state.part(f"optimiser/{key}").items():
-                weight, value = self.weights[name], _tensor(array)
+                weight, value = self.weights[name], torch.tensor(array)
                 value = value.to(weight.device) if key == "step" else value.to(weight)  # may be bfloat16
                 self.optimiser.state.setdefault(name, {})[key] = value
         self.objective.restore(state.part("objective"))
@@ -205,15 +204,6 @@ class _Run:
         vectors[mine] = torch.from_numpy(encoder.encode(texts[mine], role="query"))
         found: Floats = self.accelerator.reduce(vectors.to(self.accelerator.device), "sum").cpu().numpy()
         return found
-
-    def _redraws(self) -> bool:
-        """Notify the objective of the next step; returns whether its pairs must be drawn again."""
-        if not self.objective.before_step(self.step, self.encode):
-            return False
-        epoch, batch = self.state
-        if batch:
-            self.state = epoch + 1, 0
-        return True
 
     def _prepared(self, worker: int, workers: int) -> Iterator[_Step]:
         """Every `workers`-th of the steps from here on; each worker draws all pairs, which takes the least time."""
@@ -285,7 +275,7 @@ class _Run:
         _, pair_groups, views, tokens, _ = self.validation
         if len(pair_groups) < max(2, self.accelerator.num_processes):
             return
-        groups = _tensor(pair_groups).to(self.accelerator.device)
+        groups = sent(pair_groups, self.accelerator.device)
         with torch.no_grad():
             anchors, positives = torch.split(self.cache.encode(tokens), views)
             loss = self.objective.validation_loss(anchors, positives, groups).item()
@@ -321,12 +311,6 @@ def _copy(source: Mapping[str, torch.Tensor], target: Mapping[str, torch.Tensor]
     with torch.no_grad():
         for name, tensor in source.items():
             target[name].copy_(tensor)
-
-
-def _tensor(array: NDArray[Any]) -> torch.Tensor:
-    import torch
-
-    return torch.from_numpy(np.asarray(array, order="C"))
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:

@@ -67,13 +67,9 @@ class Objective(Protocol):
         """
         return {}
 
-    def before_step(self, step: int, encode: Encode) -> bool:  # noqa: ARG002
-        """Called before each step, from 0.
-
-        True: the rest of the epoch is dropped and the pair source is called again. Otherwise, later pairs must not
-        depend on changes here: they may have been drawn already.
-        """
-        return False
+    def before_step(self, step: int, encode: Encode) -> None:  # noqa: ARG002
+        """Called before each step, from 0. Later pairs must not depend on changes here: they may have been drawn."""
+        return
 
     def state(self) -> Arrays:
         """The state changed by `before_step`, for a checkpoint."""

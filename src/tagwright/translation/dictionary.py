@@ -158,8 +158,8 @@ class Compounds:
 
     def __init__(self, words: Iterable[str], stem: Callable[[str], str]) -> None:
         counts, self._stems, tails = Counter(words), Counter[str](), defaultdict[str, set[str]](set)
-        self._stem, self._is_known = cache(stem), cache(self._has_known_stem)
-        self._splits = dict[str, tuple[str, ...]]()
+        self._stem, self.split = cache(stem), cache(self._split)
+        self._is_known = cache(lambda word: self._stem(word) in self._stems)
         for word, count in counts.items():
             self._stems[self._stem(word)] += count
         for word in counts:
@@ -167,12 +167,9 @@ class Compounds:
                 tails[word[:end]].add(self._stem(word[end:]))
         self._heads = {head: len(each) for head, each in tails.items() if len(each) >= HEADS}
 
-    def split(self, word: str) -> tuple[str, ...]:
+    def _split(self, word: str) -> tuple[str, ...]:
         """The parts of a word, or the word alone where it has none."""
-        parts = self._splits.get(word)
-        if parts is None:
-            parts = self._splits[word] = max(self._candidates(word), key=self._frequency, default=(word,))
-        return parts
+        return max(self._candidates(word), key=self._frequency, default=(word,))
 
     def _candidates(self, word: str) -> Iterable[tuple[str, ...]]:
         for end in self._ends(word):
@@ -196,9 +193,6 @@ class Compounds:
         """Where the first part of a word may end: before a known one."""
         is_known = self._is_known
         return [end for end in range(LETTERS, len(word) - LETTERS + 1) if is_known(word[end:])]
-
-    def _has_known_stem(self, word: str) -> bool:
-        return self._stem(word) in self._stems
 
 
 def _translations(

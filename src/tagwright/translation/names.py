@@ -10,8 +10,9 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -46,6 +47,9 @@ SAMPLE = 4000
 ROUNDS = 5
 "Rounds of EM; more change little."
 
+Matrix: TypeAlias = Any
+"A scipy.sparse.csr_array; scipy has no types and is imported where it is needed."
+
 _log = logging.getLogger(__name__)
 
 
@@ -59,11 +63,11 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
     """
     if len(labels) < LEAST:
         return labels
-    cache, key = user_cache(), _key(labels)
-    content = cache.get(CACHED, [key]).get(key)
+    kept, key = user_cache(), _key(labels)
+    content = kept.get(CACHED, [key]).get(key)
     if content is None:
         content = json.dumps(_translations(labels)).encode()
-        cache.put(CACHED, {key: content})
+        kept.put(CACHED, {key: content})
     translations: Mapping[str, list[str]] = json.loads(content)
     if not translations:
         return labels
@@ -128,15 +132,12 @@ def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
         if len(languages) < 2:
             return [[] for _ in labels]
         tagged = recognised(labels, languages)
-    known = dict[str, str]()
-    names_by_language = list[list[tuple[str, str]]]()
+    code_of_tag, names_by_language = cache(code_of), list[list[tuple[str, str]]]()
     for names in tagged:
         first = dict[str, str]()
         for tag, name in names:
-            if tag not in known:
-                known[tag] = code_of(tag)
-            if known[tag]:
-                first.setdefault(known[tag], name)
+            if code := code_of_tag(tag):
+                first.setdefault(code, name)
         names_by_language.append(list(first.items()))
     return names_by_language
 
@@ -158,54 +159,38 @@ def recognised(labels: Sequence[Label], languages: Sequence[Language]) -> list[t
     step = -(-len(labels) // SAMPLE)
     names = [name for label in labels for name in label.names]
     counts = np.array([len(label.names) for label in labels], np.int64)
-    grams, parts = _Grams.of([fold(name, ANALYSIS) for name in names], counts)
+    parts = _parts([fold(name, ANALYSIS) for name in names], counts)
     sample = np.flatnonzero(np.repeat(np.arange(len(labels)) % step == 0, counts))
     codes = [language.code for language in languages]
-    drawn = grams.of_rows(sample)
+    drawn = parts[sample]
     shares = np.array([_said(names[row], codes) for row in sample.tolist()])
     for _ in range(ROUNDS):
-        likelihood, prior = _learned(drawn, shares, parts)
+        likelihood, prior = _learned(drawn, shares)
         shares = _posterior(drawn, likelihood, prior)
-    best = iter(_posterior(grams, likelihood, prior).argmax(axis=1).tolist())
+    best = iter(_posterior(parts, likelihood, prior).argmax(axis=1).tolist())
     return [tuple((codes[next(best)], name) for name in label.names) for label in labels]
 
 
-class _Grams(NamedTuple):
-    """The parts of each text as numbers: row i holds those at `row == i`."""
+def _parts(names: Sequence[str], counts: Longs) -> Matrix:
+    """(names, parts) how often each folded name has each part. counts: (labels,) names of each label.
 
-    row: Longs
-    part: Longs
-    size: int
+    Parts are the letters of a name, three at a time with a space before and behind, and three times where it stands
+    among the names of its label: the only one, the first of so many, or another.
+    """
+    from scipy.sparse import csr_array
 
-    @classmethod
-    def of(cls, names: Sequence[str], counts: Longs) -> tuple[_Grams, int]:
-        """The parts of folded names, and how many different ones there are. counts: (labels,) names of each label.
-
-        Parts are the letters of a name, three at a time with a space before and behind, and three times where it stands
-        among the names of its label: the only one, the first of so many, or another.
-        """
-        letters = np.frombuffer("".join(f" {name} " for name in names).encode("utf-32-le"), np.uint32).astype(np.int64)
-        ends = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)) + 2)
-        last = np.zeros(len(letters) + 2, np.bool_)  # no part goes from one name into the next
-        last[ends - 1] = last[ends - 2] = True
-        start = np.flatnonzero(~last[: len(letters)])
-        _, gram = np.unique(
-            (letters[start] << 42) + (letters[start + 1] << 21) + letters[start + 2], return_inverse=True
-        )
-        first = np.zeros(len(names), np.bool_)
-        first[np.cumsum(counts) - counts] = True
-        place = np.where(first, np.repeat(counts, counts), 0)
-        _, where = np.unique(place, return_inverse=True)
-        grams, places = int(gram.max(initial=-1)) + 1, int(where.max(initial=-1)) + 1
-        rows = np.concatenate([np.searchsorted(ends, start, side="right"), np.repeat(np.arange(len(names)), 3)])
-        return cls(rows, np.concatenate([gram, grams + np.repeat(where, 3)]), len(names)), grams + places
-
-    def of_rows(self, rows: Longs) -> _Grams:
-        """Those of some rows, in order."""
-        place = np.full(self.size, -1)
-        place[rows] = np.arange(len(rows))
-        kept = place[self.row] >= 0
-        return _Grams(place[self.row[kept]], self.part[kept], len(rows))
+    letters = np.frombuffer("".join(f" {name} " for name in names).encode("utf-32-le"), np.uint32).astype(np.int64)
+    ends = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)) + 2)
+    last = np.zeros(len(letters) + 2, np.bool_)  # no part goes from one name into the next
+    last[ends - 1] = last[ends - 2] = True
+    start = np.flatnonzero(~last[: len(letters)])
+    _, gram = np.unique((letters[start] << 42) + (letters[start + 1] << 21) + letters[start + 2], return_inverse=True)
+    first = np.zeros(len(names), np.bool_)
+    first[np.cumsum(counts) - counts] = True
+    _, where = np.unique(np.where(first, np.repeat(counts, counts), 0), return_inverse=True)
+    rows = np.concatenate([np.searchsorted(ends, start, side="right"), np.repeat(np.arange(len(names)), 3)])
+    parts = np.concatenate([gram, gram.max(initial=-1) + 1 + np.repeat(where, 3)])
+    return csr_array((np.ones(len(rows)), (rows, parts)), (len(names), int(parts.max(initial=-1)) + 1))
 
 
 def _said(name: str, codes: Sequence[str]) -> list[float]:
@@ -216,15 +201,14 @@ def _said(name: str, codes: Sequence[str]) -> list[float]:
     return [value / total for value in values] if total else [1 / len(codes)] * len(codes)
 
 
-def _learned(grams: _Grams, shares: Doubles, parts: int) -> tuple[Doubles, Doubles]:
+def _learned(parts: Matrix, shares: Doubles) -> tuple[Doubles, Doubles]:
     """(parts, languages) logarithms of the probability of each part, and (languages,) of each language."""
-    counts = np.stack([np.bincount(grams.part, column[grams.row], parts) for column in shares.T], axis=1) + 0.1
+    counts = parts.T @ shares + 0.1
     return np.log(counts / counts.sum(axis=0)), np.log(shares.mean(axis=0) + 1e-9)
 
 
-def _posterior(grams: _Grams, likelihood: Doubles, prior: Doubles) -> Doubles:
+def _posterior(parts: Matrix, likelihood: Doubles, prior: Doubles) -> Doubles:
     """(texts, languages) the probability of each language."""
-    sums = [np.bincount(grams.row, column[grams.part], grams.size) for column in likelihood.T]
-    scores = np.stack(sums, axis=1) / 3 + prior
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    from scipy.special import softmax
+
+    return np.asarray(softmax(parts @ likelihood / 3 + prior, axis=1))

@@ -29,7 +29,8 @@ class Spelling:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        learned = list(islice(filter(None, (_learnable(source, target) for source, target in pairs)), MOST))
+        tried = ((source, aligned(source, target)) for source, target in pairs if _may_be_alike(source, target))
+        learned = list(islice(((source, pieces) for source, pieces in tried if pieces is not None), MOST))
         written = list(chain.from_iterable(pieces for _, pieces in learned))
         self._pieces = sorted(set(written))
         number = {piece: place for place, piece in enumerate(self._pieces)}
@@ -91,12 +92,6 @@ def _most_frequent(context: Longs, piece: Longs, least: int) -> tuple[Longs, Dou
     order = np.lexsort((cells, -count, where))
     best = order[np.unique(where[order], return_index=True)[1]]
     return cells[best] % pieces, np.where(total >= least, count[best] / (total + 0.5), 0)
-
-
-def _learnable(source: str, target: str) -> tuple[str, list[str]] | None:
-    """A word and what each of its letters is written as; None for words that are not spelled alike."""
-    pieces = aligned(source, target) if _may_be_alike(source, target) else None
-    return None if pieces is None else (source, pieces)
 
 
 def aligned(source: str, target: str) -> list[str] | None:

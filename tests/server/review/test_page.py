@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.server.conftest import reviewing, word_tagger
 
-from tagwright.combining.combiner import Contribution
+from tagwright.combining.steps import Contribution
 from tagwright.review.decisions import Decisions
 from tagwright.review.events import Decision
 from tagwright.review.export import DOWNLOADS, export_lines

@@ -16,6 +16,7 @@ import pytest
 from tests.server.conftest import BEES, reviewing, word_tagger
 
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.steps import last
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.corpus import text_digests
 from tagwright.errors import ConfigError
@@ -311,11 +312,11 @@ def test_what_clients_send_is_trained_on_when_it_is_enough(review: Review) -> No
 
 def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
     base, (_, labelled) = every_kind()[0], lesson()
-    assert isinstance(base.combiner, LearnedCombiner)
-    described = replace(base.combiner.described, first=base.combiner)
+    learned = last(base.steps, LearnedCombiner)
+    assert learned
     pool = base.candidates(labelled.documents[:1])
-    two = replace(base.combiner, described=described)
-    found, scores = two.explain(pool), two.combine(pool)
+    run, before = base.rank(pool), base.contributions(pool)
+    found, scores = learned.explain(pool, run, before), learned.apply(pool, run)
     assert {"exact_match", "tfidf"} <= set(found.names)
     constant = scores.scores_of(found.candidates) - found.added.sum(axis=1)
     assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
@@ -337,7 +338,7 @@ class Killed(Tagger):
 folder = Path(sys.argv[1])
 from tagwright.models import Models
 tagger = better(Models(folder).current.load())
-killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.combiner, tagger.training)
+killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.steps, tagger.training)
 review = reviewed(Path(sys.argv[2]))
 refit.Refitter(review, lambda *_: killed, folder)._train(review.training_data())
 """
@@ -410,10 +411,9 @@ def every_kind() -> list[Tagger]:
     documents = [replace(each, labels=tuple(ids)) for each, ids in zip(*labelled[:2], strict=True)]
     gold = untrained.vocabulary.gold(documents)
     learned = replace(refit_combiner(untrained, labelled), training={"auto": {}})  # as `train auto` combines
-    assert isinstance(learned.combiner, LearnedCombiner)
-    appended = replace(
-        untrained, combiner=AppendLabels(WeightedSum(weights={"tfidf": 1.0}), AppendOptions(by="exact_match"))
-    )
+    assert last(learned.steps, LearnedCombiner)
+    steps = (WeightedSum(weights={"tfidf": 1.0}), AppendLabels(AppendOptions(by="exact_match")))
+    appended = replace(untrained, steps=steps)
     return [learned, svm.fit(documents * 2, untrained.vocabulary, gold=Run.concat([gold, gold])), appended]
 
 

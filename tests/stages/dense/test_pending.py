@@ -48,7 +48,7 @@ def computed(encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def tagger(dense: Dense) -> Tagger:
     names = ExactMatch(LABELS, ExactMatchOptions(k=50))
-    return Tagger(LABELS, {"exact_match": names, "dense": dense}, combiner=WeightedSum(weights={"exact_match": 0.5}))
+    return Tagger(LABELS, {"exact_match": names, "dense": dense}, steps=(WeightedSum(weights={"exact_match": 0.5}),))
 
 
 def test_only_candidates_are_encoded_each_once(encoder: BiEncoder, computed: list[str]) -> None:

@@ -14,7 +14,6 @@ def describe(
     reading: Reading,
     chosen: Chosen,
     scoring: Scoring,
-    test: Annotated[list[str], typer.Option(help="Test documents: report which of DOCS are among them.")] = [],  # noqa: B006
     every: Annotated[bool, typer.Option("--all", help="Print every column and every warning.")] = False,
     candidates: Annotated[
         bool,
@@ -58,7 +57,6 @@ def describe(
         )
         render.print_ceilings(dataset.ceilings(tagger, task), tagger, as_json=as_json)
     else:
-        others = inputs.read(test, reading, chosen) if test else None
         labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None
-        described = description.describe(corpus, labels, others, brief=not (every or as_json))
+        described = description.describe(corpus, labels, brief=not (every or as_json))
         render.print_description(described, as_json=as_json)

@@ -129,7 +129,7 @@ def compare(
     comparison = dataset.compare(runs, task, wanted)
     if report:
         notes = {**{name: str(file) for name, file in sources.items()}, **_origin(task, docs, labels or files[-1])}
-        page.write_page(page.comparison_page(comparison, notes, page.curves_section(task, runs)), report)
+        page.write_page(page.comparison_page(comparison, notes), report)
     render.print_comparison(comparison, sources, as_json=as_json)
 
 

@@ -45,7 +45,7 @@ def suggest(
     """Suggest labels for documents."""
     from tagwright.app import inputs
     from tagwright.app.render import check_workbook_output
-    from tagwright.app.suggestions import suggestion_lines, write_workbook
+    from tagwright.app.suggestions import Naming, suggestion_lines, write_workbook
     from tagwright.data.corpus import Corpus
     from tagwright.tagger.acceptance import SuggestOptions
 
@@ -66,12 +66,12 @@ def suggest(
     if monitor:
         suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
     asked = inputs.asked_names(chosen, tagger.vocabulary)
-    names = inputs.names_for(chosen, tagger, asked)
+    naming = Naming(inputs.names_for(chosen, tagger, asked), paths, asked)
     suggested = inputs.with_advice(suggested, chosen)
     if output == "xlsx":
-        write_workbook(suggested, sys.stdout.buffer, names, paths=paths, names_in=asked)
+        write_workbook(suggested, sys.stdout.buffer, naming)
     else:
-        for line in suggestion_lines(suggested, tagger, output, names, paths=paths, names_in=asked):
+        for line in suggestion_lines(suggested, tagger, output, naming):
             print(line)
     sys.stdout.flush()
     for prepared in kept:

@@ -83,7 +83,7 @@ def train(
     `tagwright train METHOD --options` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
     from tagwright.api.job import Job
-    from tagwright.api.options import ZERO_SHOT, check_given, configuration, method_name, named, settings_of_paper
+    from tagwright.api.options import check_given, configuration, named, settings_of_paper
     from tagwright.app import inputs, render
     from tagwright.app.arguments import Chosen
     from tagwright.app.options import options_of, values_of
@@ -97,7 +97,7 @@ def train(
         raise ConfigError("where is the tagger to be saved? --output DIR")
     check_given(method, {"minutes": minutes is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
-    if not docs and method_name(method) != ZERO_SHOT:
+    if not docs and named(method).learns != "nothing":
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     chosen = Chosen(job.labels, job.language, job.model)
     Job(

@@ -8,19 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright import __version__
-from tagwright.core.display import many
 from tagwright.core.outputs import REPORT, write_output
 from tagwright.evaluation.calibration import Calibration, threshold_rows
 from tagwright.evaluation.dataset import EvaluationSet
-from tagwright.evaluation.metrics import by_frequency
-from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
-from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.report.plots import interval_table, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.scores import LabelScore, Scores, label_scores, slice_rows, split_measure
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
 from tagwright.evaluation.tables import Rows, percent
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Longs, Run
+from tagwright.version import __version__
 
 SENTENCES = {
     "P": "Precision: of the first k suggestions, the share that is right.",
@@ -64,18 +61,6 @@ SLICES = {
 "Slice -> its labels or documents."
 
 
-def meaning(name: str) -> str:
-    """Return the meaning of one measure, with its k.
-
-    >>> meaning("P@5")
-    'Precision: of the first 5 suggestions, the share that is right.'
-    """
-    kind, k = split_measure(name)
-    if name == "P@1":
-        return "Precision: the share of first suggestions that are right."
-    return SENTENCES[kind].replace("first k", f"first {k}")
-
-
 def meanings(names: Iterable[str]) -> dict[str, str]:
     """Return the kinds of these measures with their meanings.
 
@@ -86,9 +71,6 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
     without_k = ("answered", "AURC", "AUGRC")
     return {kind if kind in without_k else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
 
-
-CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
-"The measures at the top of the page, those of them that were computed."
 
 FIRST = 5
 "Suggestions of a document that examples show; a gold label that is not among them is missed."
@@ -104,7 +86,6 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
     return _page(
         "How good the suggestions are",
         f'<p class="lead">{lead} {scores.documents:,} documents were scored.</p>',
-        _cards({name: scores.measures[name] for name in CARDS if name in scores.measures}),
         _section("What was scored", _terms(notes)),
         _section("Measures", _beside(interval_table(scores.measures), _terms(meanings(scores.measures)))),
         calibration_section(scores.calibration) if scores.calibration else "",
@@ -113,10 +94,10 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
     )
 
 
-def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *sections: str) -> str:
+def comparison_page(comparisons: Comparisons, notes: Mapping[str, str]) -> str:
     """Return the page of a comparison: the differences of every two runs, drawn around 0 and in tables.
 
-    notes, sections: as for `scores_page`.
+    notes: as for `scores_page`.
     """
     note = "All p are corrected over the measures and comparisons (Holm); * marks p of 0.05 or less."
     names = list(dict.fromkeys(name for pair in comparisons.pairs for name in pair.measures))
@@ -130,7 +111,6 @@ def comparison_page(comparisons: Comparisons, notes: Mapping[str, str], *section
         *map(_differences_section, comparisons.pairs),
         _section("Measures", _terms(meanings(names))),
         _section("Test", f"<p>{note}</p>", _terms({"p": MEANING_OF_P}), *tests),
-        *sections,
     )
 
 
@@ -154,12 +134,12 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
     """Return notes on a tagger: its stages with their weights, and the options that were set; none without one."""
     if tagger is None:
         return {}
-    notes = {"stages and weights": tagger.combiner.describe(tagger.stages)}
+    notes = {"stages and weights": tagger.description}
     return {**notes, "options": ", ".join(settings)} if settings else notes
 
 
 def run_sections(data: EvaluationSet, run: Run, tagger: Tagger | None) -> list[str]:
-    """Return sections with examples, the labels missed most, and rare and common labels.
+    """Return sections with examples and the labels missed most.
 
     tagger: the one that made the run, to show evidence; None: without evidence.
     """
@@ -175,16 +155,7 @@ def run_sections(data: EvaluationSet, run: Run, tagger: Tagger | None) -> list[s
     return [
         examples_section(examples) if examples else "",
         missed_section([(names[label.label], label) for label in most_missed(run, data.gold, 10)]),
-        curves_section(data, {"this run": run}),
     ]
-
-
-def curves_section(data: EvaluationSet, runs: Mapping[str, Run]) -> str:
-    """Return a section with quality by label frequency (DEPL Fig. 1); empty without training documents."""
-    if not data.train:
-        return ""
-    curves = {name: by_frequency(run, data.gold, data.train) for name, run in runs.items()}
-    return _section("Rare and common labels", f'<div class="wide">{rank_plot(curves)}</div>')
 
 
 def examples_section(examples: Iterable[str]) -> str:
@@ -232,39 +203,14 @@ def calibration_section(calibration: Calibration) -> str:
 
 
 def slices_section(scores: Scores) -> str:
-    """Return a section with a panel of slices for each of three measures, and a table of all measures."""
-    # The intervals of smaller slices are too wide to draw: they are a line of text each.
-    large = {name: part for name, part in scores.slices.items() if part.documents >= 30}
-    panels = "".join(
-        f"<figure><figcaption>{escape(measure)}</figcaption>"
-        f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
-        for measure in ("P@1", "nDCG@5", "R@100")
-        if large and all(measure in part.measures for part in large.values())
-    )
-    terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in large.items()}
-    lines = "".join(_slice_line(name, part) for name, part in scores.slices.items() if name not in large)
-    table = f"<details><summary>All measures</summary>{_table(slice_rows(scores))}</details>"
-    panels = f'<div class="panels">{panels}</div>'
-    return _section("Parts of the labels and documents", _terms(terms), panels, lines, table)
-
-
-def _slice_line(name: str, part: Scores) -> str:
-    measures = ", ".join(f"{card} {percent(part.measures[card].value)}" for card in CARDS if card in part.measures)
-    return f"<p>{escape(name)}: {many(part.documents, 'document')}, too few to draw ({escape(measures)})</p>"
+    """Return a section with a column for each slice, and what the slices are."""
+    terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in scores.slices.items()}
+    return _section("Parts of the labels and documents", _terms(terms), _table(slice_rows(scores)))
 
 
 def _differences_section(pair: Comparison) -> str:
     differences = {name: row.difference for name, row in pair.measures.items()}
     return _section(f"{pair.a} - {pair.b}, in points", f'<div class="wide">{interval_table(differences, "+")}</div>')
-
-
-def _cards(measures: Mapping[str, Score]) -> str:
-    cards = (
-        f'<div class="card"><span class="name">{escape(name)}</span><span class="number">{percent(score.value)}</span>'
-        f"<span>{percent(score.low)} to {percent(score.high)}</span><p>{escape(meaning(name))}</p></div>"
-        for name, score in measures.items()
-    )
-    return f'<div class="cards">{"".join(cards)}</div>' if measures else ""
 
 
 def _page(title: str, *parts: str) -> str:

@@ -4,18 +4,17 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
-from tagwright.evaluation.metrics import FrequencyBin
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.tables import percent, percent_interval
 
 _BAR_WIDTH, _BAR_HEIGHT = 1000, 14
 "Size of the drawing of an interval, in SVG units; it is stretched to the available width."
 
-_LEFT, _WIDTH, _HEIGHT = 50, 520, 260
-"Left end and lengths of the axes of a curve, in SVG units; the axes of a plot of two shares are both as long as high."
+_LEFT, _HEIGHT = 50, 260
+"Left end and length of both axes of a plot of two shares, in SVG units."
 
-_COLOURS = ("#2f6fb5", "#c2571a", "#3a8f4d", "#8a4fb0", "#b03a48", "#6b7480")
-"Colours of the runs, distinct on light and dark pages."
+_COLOUR = "#2f6fb5"
+"Distinct on light and dark pages."
 
 
 def interval_table(rows: Mapping[str, Score], sign: str = "") -> str:
@@ -50,33 +49,10 @@ def _interval(score: Score, x: Callable[[float], str]) -> str:
     )
 
 
-def rank_plot(curves: Mapping[str, Sequence[FrequencyBin]]) -> str:
-    """Draw macro-F1 of labels from rare to frequent (DEPL Fig. 1), a line for each run. curves: run -> its bins."""
-    top = max((bin_.macro_f1 for curve in curves.values() for bin_ in curve), default=0.0) or 1.0
-    last = max((curve[-1].last for curve in curves.values() if curve), default=1) or 1
-    axes = (
-        f'<g fill="currentColor"><text x="0" y="12">{percent(top)}</text><text x="0" y="{_HEIGHT}">0.0</text></g>\n'
-        f'<path d="M{_LEFT} 0V{_HEIGHT}H{_LEFT + _WIDTH}" class="axis"/>'
-    )
-    lines = [axes]
-    for number, (name, curve) in enumerate(curves.items()):
-        points = " ".join(
-            f"{_LEFT + _WIDTH * (bin_.first + bin_.last) / 2 / last:.1f},{_HEIGHT * (1 - bin_.macro_f1 / top):.1f}"
-            for bin_ in curve
-        )
-        colour, y = _COLOURS[number % len(_COLOURS)], 16 + 16 * number
-        lines.append(
-            f'<g><title>{escape(name)}</title><polyline points="{points}" fill="none" stroke="{colour}" '
-            f'stroke-width="2"/><text x="{_LEFT + 8}" y="{y}" fill="{colour}">{escape(name)}</text></g>'
-        )
-    caption = f"macro-F1 by rank of label frequency, rare labels to the left, {last:,} labels"
-    return _figure(caption, caption, "curves", _LEFT + _WIDTH + 60, _HEIGHT + 20, "\n".join(lines))
-
-
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
     """Draw a dot for each bin at its mean confidence (x) and its share of right suggestions (y)."""
     dots = "".join(
-        f'<circle cx="{_x(confidence)}" cy="{_y(right)}" r="4" fill="{_COLOURS[0]}"><title>'
+        f'<circle cx="{_x(confidence)}" cy="{_y(right)}" r="4" fill="{_COLOUR}"><title>'
         f"{suggestions:,} suggestions: confidence {percent(confidence)}, right {percent(right)}</title></circle>"
         for suggestions, confidence, right in bins
     )
@@ -89,7 +65,7 @@ def risk_coverage_plot(curve: RiskCoverage) -> str:
     steps = range(0, len(curve.risk), max(1, -(-len(curve.risk) // 200)))  # more than 200 points are not seen
     drawn = sorted({*steps, len(curve.risk) - 1})
     points = " ".join(f"{_x(float(curve.coverage[i]))},{_y(float(curve.risk[i]))}" for i in drawn)
-    line = f'<polyline points="{points}" fill="none" stroke="{_COLOURS[0]}" stroke-width="2"/>'
+    line = f'<polyline points="{points}" fill="none" stroke="{_COLOUR}" stroke-width="2"/>'
     return _share_plot(
         "Risk and coverage, most confident first", "accepted suggestions, %", "wrong among them, %", line
     )
@@ -105,16 +81,11 @@ def _share_plot(caption: str, x_title: str, y_title: str, body: str) -> str:
         f'<text transform="translate(12 {_HEIGHT // 2}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text></g>'
     )
     axis = f'<path d="M{_LEFT} 0V{_HEIGHT}H{_LEFT + _HEIGHT}" class="axis"/>'
-    description = f"{caption}: {y_title}, by {x_title}"
-    return _figure(caption, description, "shares", _LEFT + _HEIGHT + 30, _HEIGHT + 24, f"{axes}\n{axis}\n{body}")
-
-
-def _figure(caption: str, description: str, kind: str, width: int, height: int, body: str) -> str:
-    """Put a drawing into a figure. description: for those who do not see it. kind: its class in page.css."""
     return (
         f"<figure><figcaption>{escape(caption)}</figcaption>\n"
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(description)}" '
-        f'class="{kind}">\n{body}\n</svg></figure>'
+        f'<svg viewBox="0 0 {_LEFT + _HEIGHT + 30} {_HEIGHT + 24}" role="img" '
+        f'aria-label="{escape(f"{caption}: {y_title}, by {x_title}")}" class="shares">\n'
+        f"{axes}\n{axis}\n{body}\n</svg></figure>"
     )
 
 

@@ -77,7 +77,12 @@ def _document(article: Element) -> Document:
             author=list(map(_name, authors)),
             venue=_PLAIN.lines(article.findall("front/journal-meta//journal-title")[:1]),
             year=_PLAIN.lines(meta.findall("pub-date/year")[:1]),
-            keyword=[word for group in meta.findall("kwd-group") for word in _PLAIN.lines(_keywords(group))],
+            keyword=[
+                word
+                for group in meta.findall("kwd-group")
+                if not group.get("kwd-group-type", "").startswith("abbr")  # it explains abbreviations
+                for word in _PLAIN.lines(group.iterfind(".//kwd"))
+            ],
             reference=[_reference(work) for ref in article.iterfind("back//ref-list//ref") for work in _works(ref)],
         ),
     )
@@ -85,37 +90,33 @@ def _document(article: Element) -> Document:
 
 def _abstract(abstract: Element) -> str:
     """Return a paragraph for each section, with its heading on a line before the text."""
-    own, sections = _parted(abstract)
-    parts = [text for child in own if child.tag != "title" for text in _PROSE.paragraphs(child)]
-    return "\n\n".join([*parts, *("\n".join(_PROSE.paragraphs(section)) for section in sections)])
+    sections = ("\n".join(_PROSE.paragraphs(section)) for section in abstract.iterfind("sec"))
+    return "\n\n".join([*_own_paragraphs(_PROSE, abstract, "title", "sec"), *sections])
+
+
+def _own_paragraphs(prose: Prose, element: Element, *others: str) -> list[str]:
+    """The paragraphs of an element outside of its children of these names."""
+    return [text for child in element if child.tag not in others for text in prose.paragraphs(child)]
 
 
 def _sections(article: Element) -> Iterator[Section]:
-    body, floating = article.find("body"), article.find("floats-group")
-    if body is not None:
-        yield from to_sections(_inside(body, 0))
+    yield from to_sections(_blocks(_find(article, "body"), 0))
     for appendix in article.iterfind("back/app-group/app"):
-        yield from to_sections(_blocks(appendix, 1))
-    if captions := _PROSE.paragraphs(floating):
+        yield from to_sections([_heading(appendix, 1), *_blocks(appendix, 1)])
+    if captions := _PROSE.paragraphs(article.find("floats-group")):
         yield Section("", 1, tuple(captions))
 
 
+def _heading(section: Element, depth: int) -> Block:
+    return depth, _PROSE.line(section.find("title"))
+
+
 def _blocks(section: Element, depth: int) -> Iterator[Block]:
-    yield depth, _PROSE.line(section.find("title"))
-    yield from _inside(section, depth)
-
-
-def _inside(section: Element, depth: int) -> Iterator[Block]:
-    own, sections = _parted(section)
-    yield from ((0, text) for child in own if child.tag != "title" for text in _PROSE.paragraphs(child))
-    for part in sections:
+    """What is below the heading of a section of this depth."""
+    yield from ((0, text) for text in _own_paragraphs(_PROSE, section, "title", "sec"))
+    for part in section.iterfind("sec"):
+        yield _heading(part, depth + 1)
         yield from _blocks(part, depth + 1)
-
-
-def _parted(element: Element) -> tuple[list[Element], list[Element]]:
-    """Split the children into other elements and sections."""
-    sections = element.findall("sec")
-    return [child for child in element if child.tag != "sec"], sections
 
 
 def _name(contributor: Element) -> str:
@@ -125,11 +126,6 @@ def _name(contributor: Element) -> str:
         return _PROSE.line(contributor.find(".//collab"))
     parts = " ".join(_PLAIN.line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
     return " ".join(parts) or _PLAIN.line(name)
-
-
-def _keywords(group: Element) -> list[Element]:
-    """Return the keywords of a group; none if it explains abbreviations."""
-    return [] if group.get("kwd-group-type", "").startswith("abbr") else group.findall(".//kwd")
 
 
 def _works(reference: Element) -> list[Element]:
@@ -164,10 +160,8 @@ def read_tei(path: Path) -> Iterator[Located]:
 
 
 def _of_tei(tei: Element, header: Element) -> Document:
-    source = header.find("fileDesc/sourceDesc/biblStruct")
-    source = Element("biblStruct") if source is None else source
-    keywords = header.find("profileDesc/textClass/keywords")
-    terms = [] if keywords is None else keywords.findall(".//term") or [keywords]
+    source = _find(header, "fileDesc/sourceDesc/biblStruct")
+    keywords = _find(header, "profileDesc/textClass/keywords")
     return Document(
         _work_of_tei(source),
         title=_TEI.line(header.find("fileDesc/titleStmt/title")),
@@ -177,7 +171,7 @@ def _of_tei(tei: Element, header: Element) -> Document:
             author=[_name_of_tei(element) for element in source.iter("author")],
             venue=_TEI.lines(source.findall("monogr/title")[:1]),
             year=[element.get("when", "")[:4] for element in source.findall(".//imprint/date")[:1]],
-            keyword=_TEI.lines(terms),
+            keyword=_TEI.lines(keywords.findall(".//term") or [keywords]),
             reference=[_work_of_tei(element) for element in tei.iterfind("text//listBibl/biblStruct")],
         ),
     )
@@ -201,16 +195,14 @@ def _blocks_of_tei(division: Element, above: int) -> Iterator[Block]:
     depth = above + (0 if head is None else numbered_depth(head.get("n", "")))
     if head is not None:
         yield depth, _TEI.line(head)
-    own = (child for child in division if child.tag not in {"head", "div"})
-    yield from ((0, text) for child in own for text in _TEI.paragraphs(child))
+    yield from ((0, text) for text in _own_paragraphs(_TEI, division, "head", "div"))
     for part in division.findall("div"):
         yield from _blocks_of_tei(part, depth)
 
 
 def _name_of_tei(author: Element) -> str:
-    name = author.find("persName")
-    parts = [] if name is None else [*name.findall("forename"), *name.findall("surname")]
-    return " ".join(filter(None, map(_TEI.line, parts)))
+    name = _find(author, "persName")
+    return " ".join(filter(None, _TEI.lines([*name.findall("forename"), *name.findall("surname")])))
 
 
 def _work_of_tei(source: Element) -> str:

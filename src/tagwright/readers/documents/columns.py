@@ -234,7 +234,9 @@ class _Plan:
             record = {self._name(column): value for column, value in row.items()}
             for name in self.formatted & record.keys():
                 if isinstance(value := record[name], str):
-                    record[name] = plain_text(value) if self._is_html(name, value) else without_tags(value, FORMATTING)
+                    # a text of a table that is within an element is HTML even where the others of its field are not
+                    is_html = name in self.markup or (self.table and _WRAPPED.fullmatch(value))
+                    record[name] = plain_text(value) if is_html else without_tags(value, FORMATTING)
                 elif name == "labels" and isinstance(value, list):
                     record[name] = [without_tags(each, FORMATTING) if isinstance(each, str) else each for each in value]
             if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
@@ -248,10 +250,6 @@ class _Plan:
                 (self.continued if goes_on else self.blank).append(line)
             if not goes_on:
                 yield line, self._with_own_id(record, line) if self.guessed_id else record
-
-    def _is_html(self, name: str, text: str) -> bool:
-        """Whether the texts of a field are HTML, or this text of a table is within an element."""
-        return name in self.markup or (self.table and _WRAPPED.fullmatch(text) is not None)
 
     def _name(self, column: str) -> str:
         taken = column in self.fields.values() and column not in self.fields
@@ -309,11 +307,9 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
         fields=fields,
         markup=markup,
         table=table,
-        formatted=markup.union(
-            names - {"id"} if table else {"title", "text", "abstract", "labels", *guesses.values()} - {"id"}
-        ),
+        formatted=markup | ((names if table else {"title", "text", "abstract", "labels", *guesses.values()}) - {"id"}),
         guessed_id="id" in guesses.values(),
-        texts=frozenset({"title", *_TEXTS}) & {*fields.values(), *there},
+        texts=frozenset({"title", *_TEXTS}) & names,
         path=place.path,
         said="; ".join(filter(None, [*said, unused, f"to change this: {remedy()}" if said else ""])),
         guesses=bool(said),

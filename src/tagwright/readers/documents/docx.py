@@ -36,17 +36,13 @@ def read_docx(path: Path) -> Iterator[Located]:
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
     with converting("is no Word file (.docx), or a damaged one", "docx", path):
-        _check_parts(content, path)
+        names = check_unpacked(content, path, xml=4)  # Word marks up nearly every word
+        if not any(name.startswith("word/") for name in names):
+            workbook = any(name.startswith("xl/") for name in names)
+            problem = "an Excel workbook; give it the suffix .xlsx" if workbook else "another kind of archive"
+            raise InputError(f"is no Word file (.docx) but {problem}", path)
         document = _document(docx.Document(transitional(content)))
     yield 0, document
-
-
-def _check_parts(content: BytesIO, path: Path) -> None:
-    names = check_unpacked(content, path, xml=4)  # Word marks up nearly every word
-    if not any(name.startswith("word/") for name in names):
-        workbook = any(name.startswith("xl/") for name in names)
-        problem = "an Excel workbook; give it the suffix .xlsx" if workbook else "another kind of archive"
-        raise InputError(f"is no Word file (.docx) but {problem}", path)
 
 
 def _document(file: Any) -> Document:
@@ -131,10 +127,9 @@ def _text(element: Any) -> str:
         return element.text or ""
     if element.tag.endswith("}noBreakHyphen"):
         return "-"
-    return "".join(_marked(child) for child in element if child.tag != _BOX)
-
-
-def _marked(element: Any) -> str:
-    effect = of_word(element)
-    begin, end = MARKS.get(effect, ("", ""))
-    return "" if effect == "dropped" else f"{begin}{_text(element)}{end}"
+    text = ""
+    for child in element:
+        if child.tag != _BOX and (effect := of_word(child)) != "dropped":
+            begin, end = MARKS.get(effect, ("", ""))
+            text += f"{begin}{_text(child)}{end}"
+    return text

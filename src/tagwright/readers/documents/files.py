@@ -13,6 +13,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from heapq import merge
@@ -75,20 +76,12 @@ class Format(NamedTuple):
     text: bool = False
     labelled: bool = False
 
-    @property
-    def has_own_ids(self) -> bool:
-        """Whether the user has given the ids, who refers to documents by them: a repeated one is an error."""
-        return self.rows and not self.paper
-
 
 _rows = partial(Format, columns=True, rows=True)
 
 READERS: Mapping[str, Format] = {
     "jsonl": _rows(read_jsonl, ".jsonl .ndjson", text=True),
-    "annif": _rows(partial(read_jsonl, flavour="annif"), text=True),
-    "xc": _rows(partial(read_jsonl, flavour="xc"), text=True),
-    "micol": _rows(partial(read_jsonl, flavour="micol"), text=True),
-    "futex": _rows(partial(read_jsonl, flavour="futex"), text=True),
+    **{name: _rows(partial(read_jsonl, flavour=name), text=True) for name in ("annif", "xc", "micol", "futex")},
     "s2orc": _rows(partial(read_json, flavour="s2orc"), text=True, paper=True),
     "json": _rows(read_json, ".json", text=True, paper=True),
     "tsv": _rows(read_tsv, ".tsv .tab", text=True),
@@ -191,8 +184,9 @@ def open_sources(
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
             documents = _read(file, columns, encoding)
-            # a single file is not opened to see whether it may be skipped; one of an unknown format may be
-            may_skip = not file.alone and (current_limits().collect or _may_be_damaged(_known_format(file)))
+            # a single file is not opened to see whether it may be skipped
+            name = _known_format(file) if not (file.alone or current_limits().collect) else ""
+            may_skip = not file.alone and (name not in READERS or READERS[name].paper)
             yield str(file.path), _skip_unreadable(documents, damaged, collected) if may_skip else documents
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
@@ -219,11 +213,10 @@ def guess_format(path: Path) -> str:
         raise InputError(problem, path)
     if start.startswith(b"PK\x03\x04") and b"xl/" in start:
         return "xlsx"
-    for sign, by_content in _SIGNS.items():
-        if start.startswith(sign):
-            return by_content
-    if records := next((name for name, begin in _CONTENTS.items() if begin.match(start)), None):
-        return records
+    signs = (name for sign, name in _SIGNS.items() if start.startswith(sign))
+    records = (name for name, begin in _CONTENTS.items() if begin.match(start))
+    if by_content := next(chain(signs, records), None):
+        return by_content
     if root := re.search(rb"<(?:!DOCTYPE\s+|\w+:)?(article|PubmedArticleSet|TEI|html)(?=[\s/>])", start, re.IGNORECASE):
         return {b"article": "jats", b"pubmedarticleset": "pubmed"}.get(root[1].lower()) or root[1].decode().lower()
     if re.match(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", start, re.DOTALL):
@@ -296,15 +289,10 @@ def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> No
     formats = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
     if columns and not any(name in READERS and READERS[name].columns for name in formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
-    if encoding and not any((name := _known_format(file)) is None or _has_encoding(name) for file in files):
+    if encoding and all((name := _known_format(file)) and not _has_encoding(name) for file in files):
         raise ConfigError(
             f"an encoding is given, but {files[0].path} is read without one; leave out {option('encoding')}"
         )
-
-
-def _may_be_damaged(name: str | None) -> bool:
-    """Whether a damaged file of a format is skipped among others."""
-    return name is None or name not in READERS or READERS[name].paper
 
 
 def _has_encoding(name: str) -> bool:
@@ -386,18 +374,17 @@ def _id(path: Path) -> str:
     return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
 
 
-def _known_format(file: _File) -> str | None:
-    """The format of a file; None where it is unknown yet, as of a pipe."""
-    if file.format or not file.path.is_file():
-        return file.format
-    try:
-        return guess_format(file.path)
-    except InputError:
-        return None
+def _known_format(file: _File) -> str:
+    """The format of a file; "" where it is unknown yet, as of a pipe."""
+    with suppress(InputError):
+        return file.format or (guess_format(file.path) if file.path.is_file() else "")
+    return ""
 
 
-def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Located]:
-    name = file.format or guess_format(file.path)
+def _read(
+    file: _File, columns: Columns | None, encoding: str, guess: Callable[[Path], str] = guess_format
+) -> Iterator[Located]:
+    name = file.format or guess(file.path)
     format_ = READERS.get(name, Format(partial(_read_registered, name)))
     if format_.paper and name != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
@@ -407,8 +394,9 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
     if changes := ({"encoding": own} if own else {}) | ({"is_label": file.is_label} if file.is_label else {}):
         documents = each_within_limits(documents, **changes)
     documents = _with_advice(documents, name)
-    documents = _named(_not_empty(documents, file.path), file, name, format_.rows)
-    if file.ids and not format_.has_own_ids:
+    documents = _named(documents, file, name, format_.rows)
+    # the user has given the ids of rows, and refers to documents by them: a repeated one is an error
+    if file.ids and not (format_.rows and not format_.paper):
         documents = file.ids.told_apart(documents, file.name)
     beside = tuple[str, ...]()
     if format_.labelled and _suffix(file.path) not in MARKDOWN:
@@ -420,8 +408,11 @@ def _read(file: _File, columns: Columns | None, encoding: str) -> Iterator[Locat
 
 def _named(documents: Iterator[Located], file: _File, format_name: str, is_table: bool) -> Iterator[Located]:
     """The documents; one without an id is called by its file and number, or, in the only table, by its line."""
-    first = list(islice(documents, 2 if format_name == "json" and file.name != _STDIN else 0))
-    rows, nameless = is_table and len(first) != 1, 0
+    may_be_one = format_name == "json" and file.name != _STDIN
+    first = list(islice(documents, 2 if may_be_one else 1))
+    if not first:
+        raise InputError("holds no documents" if file.path.stat().st_size else _EMPTY, file.path)
+    rows, nameless = is_table and not (may_be_one and len(first) == 1), 0
     for line, document in chain(first, documents):
         nameless += not document.id
         if rows:
@@ -476,14 +467,6 @@ def _skip_unreadable(
             damaged.append(error)
 
 
-def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:
-    first = next(documents, None)
-    if first is None:
-        raise InputError("holds no documents" if path.stat().st_size else _EMPTY, path)
-    yield first
-    yield from documents
-
-
 def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
 ) -> Iterator[tuple[str, Iterator[Located]]]:
@@ -492,11 +475,7 @@ def _spooled(
         path = folder / Path(name).name
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
-        yield name, _as_from(name, _piped(source._replace(path=path), columns, encoding))
-
-
-def _piped(source: _File, columns: Columns | None, encoding: str) -> Iterator[Located]:
-    yield from _read(source._replace(format=source.format or _piped_format(source.path)), columns, encoding)
+        yield name, _as_from(name, _read(source._replace(path=path), columns, encoding, _piped_format))
 
 
 def _piped_format(path: Path) -> str:
@@ -553,18 +532,15 @@ class UniqueIds:
             if document.id == file or document.id.startswith(f"{file}#") or self._is_new(document.id):
                 yield place, document
                 continue
-            own = self._own(document.id, place)
+            # the place, or else a number that is tried once: the work stays linear
+            numbers = chain([place] if place else [], self._numbers)
+            own = next(new for number in numbers if self._is_new(new := f"{document.id}#{number}"))
             self._repeated += 1
             at = f"{file}:{place}" if place else file
             self._first = self._first or (
                 f"{at}: the id {shown(document.id)} is also that of an earlier document; here it is {shown(own)}"
             )
             yield place, replace(document, id=own)
-
-    def _own(self, id_: str, place: int) -> str:
-        """The id with its place, or else with a number that is tried once: the work stays linear."""
-        numbers = chain([place] if place else [], self._numbers)
-        return next(own for number in numbers if self._is_new(own := f"{id_}#{number}"))
 
     def report(self) -> None:
         """Log how many ids were repeated, and the first of them."""

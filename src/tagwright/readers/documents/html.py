@@ -96,7 +96,11 @@ def _extracted(html: str, page: _Page, path: Path) -> list[Block]:
         config["DEFAULT"]["min_extracted_size"] = "1"  # a short page is one as well
         text = extract(html, include_comments=False, config=config) or ""
     lines, runs = {one_line(line) for line in text.splitlines()}, _runs(text)
-    places = [place for place, (_, paragraph) in enumerate(blocks) if paragraph in lines or _is_in(paragraph, runs)]
+    places = [
+        place
+        for place, (_, paragraph) in enumerate(blocks)
+        if paragraph in lines or 2 * len((own := _runs(paragraph)) & runs) > len(own)
+    ]
     if not places:
         return blocks
     begin = places[0]
@@ -110,11 +114,6 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     """Each four words of a text in a row."""
     words = text.split()
     return {tuple(words[place : place + 4]) for place in range(len(words) - 3)}
-
-
-def _is_in(text: str, runs: set[tuple[str, ...]]) -> bool:
-    own = _runs(text)
-    return 2 * len(own & runs) > len(own)
 
 
 @cache

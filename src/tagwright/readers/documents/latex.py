@@ -92,7 +92,15 @@ class _Paper:
                 self._note(node)
             nodes = [node for body in bodies for node in body.nodelist]
         for node in nodes:
-            self._add(node)
+            macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
+            if macro in _HEADINGS:
+                self._flush()
+                if heading := to_text(_NOTE.sub("", self._argument(node))):
+                    self._blocks.append((_HEADINGS[macro], heading))
+            elif macro in _OUTSIDE or environment in {"abstract", "keywords"}:
+                self._note(node)
+            elif environment not in {"thebibliography", "tikzpicture", "comment", "filecontents"}:
+                self._run.append(node)
         self._flush()
 
     def document(self) -> Document:
@@ -106,17 +114,6 @@ class _Paper:
         if not abstract:
             return to_document(title, self._blocks, metadata)
         return Document("", title, "\n\n".join(abstract), tuple(to_sections(self._blocks)), metadata)
-
-    def _add(self, node: Any) -> None:
-        macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
-        if macro in _HEADINGS:
-            self._flush()
-            if heading := to_text(_NOTE.sub("", self._argument(node))):
-                self._blocks.append((_HEADINGS[macro], heading))
-        elif macro in _OUTSIDE or environment in {"abstract", "keywords"}:
-            self._note(node)
-        elif environment not in {"thebibliography", "tikzpicture", "comment", "filecontents"}:
-            self._run.append(node)
 
     def _note(self, node: Any) -> None:
         """Record metadata of the paper, wherever it occurs."""
@@ -165,13 +162,12 @@ def known_macros() -> Any:
     from pylatexenc.macrospec import std_macro
 
     known = get_default_latex_context_db()
-    macros = [std_macro(name, "*[{") for name in ("title", "author")]
-    macros += [std_macro(name, "{") for name in ("thanks", "keywords", "abstract", "Cref", "cref", "autoref", "date")]
-    macros += [std_macro(name, "*[[{") for name in _CITES]
-    macros += [std_macro(name, "{") for name in ("index", "nocite", "sout", "st", "hypersetup", *_FORMULAS)]
-    macros += [std_macro("textsuperscript", "{")]
-    macros += [std_macro(name, "[{{") for name in ("href", "SI", "qty")]
-    macros += [std_macro("hspace", "*{"), std_macro("footnotemark", "[")]
+    one = "thanks keywords abstract Cref cref autoref date index nocite sout st hypersetup textsuperscript"
+    by_arguments = {
+        "*[{": ("title", "author"), "{": (*one.split(), *_FORMULAS), "*[[{": _CITES, "[{{": ("href", "SI", "qty"),
+        "*{": ("hspace",), "[": ("footnotemark",),
+    }  # fmt: skip
+    macros = [std_macro(name, arguments) for arguments, names in by_arguments.items() for name in names]
     known.add_context_category("tagwright", macros=macros, prepend=True)
     return known
 
@@ -209,16 +205,13 @@ def converter(**options: Any) -> Any:
                 return self.nodelist_to_text((node.nodeargd and node.nodeargd.argnlist) or [])
 
     known = get_default_latex_context_db()
-    macros = [MacroTextSpec(name, simplify_repl="", discard=True) for name in _UNREAD]
-    macros += [MacroTextSpec(name, simplify_repl="".join(MARKS["cited"]), discard=True) for name in _CITES]
-    macros += [MacroTextSpec(name, simplify_repl=" ", discard=True) for name in _SPACES]
-    macros += [MacroTextSpec("and", simplify_repl="\n"), MacroTextSpec("item", simplify_repl="\n%(1)s ")]
-    macros += [MacroTextSpec(name, simplify_repl="%(1)s") for name in ("ce", "ch")]
-    macros += [MacroTextSpec("textsuperscript", simplify_repl="%(1)s".join(MARKS["raised"]))]
-    macros += [MacroTextSpec("verb", simplify_repl=lambda node: node.nodeargs[0].latex_verbatim())]
-    macros += [MacroTextSpec("href", simplify_repl="%(3)s"), MacroTextSpec("par", simplify_repl="\n\n")]
-    macros += [MacroTextSpec(name, simplify_repl="%(2)s %(3)s") for name in ("SI", "qty")]
-    macros += [MacroTextSpec("footnote", simplify_repl="\x0e%(2)s\x0f")]
+    shown: dict[str, Any] = {
+        **dict.fromkeys(_UNREAD, ""), **dict.fromkeys(_CITES, "".join(MARKS["cited"])), **dict.fromkeys(_SPACES, " "),
+        "and": "\n", "item": "\n%(1)s ", "ce": "%(1)s", "ch": "%(1)s", "par": "\n\n", "href": "%(3)s",
+        "SI": "%(2)s %(3)s", "qty": "%(2)s %(3)s", "textsuperscript": "%(1)s".join(MARKS["raised"]),
+        "footnote": "\x0e%(2)s\x0f", "verb": lambda node: node.nodeargs[0].latex_verbatim(),
+    }  # fmt: skip
+    macros = [MacroTextSpec(name, simplify_repl=text) for name, text in shown.items()]
     known.add_context_category("tagwright", macros=macros, prepend=True)
     return Converter(known, **{"math_mode": "text", "keep_comments": False} | options)
 

@@ -188,11 +188,7 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
             indicators.append(tag)
         if any(subfield[0] > 0x7F for subfield in subfields):
             codes.append(tag)
-        coded = (
-            (subfield[:1].decode("ascii", "replace"), _plain(decode(_value(subfield))))
-            for subfield in subfields
-            if subfield
-        )
+        coded = ((subfield[:1].decode("ascii", "replace"), _plain(decode(_value(subfield)))) for subfield in subfields)
         fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
     for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
         if tags:

@@ -53,7 +53,8 @@ def seen(text: str) -> str:
         is_link = found[2] is None or (found[2] or found[1]).casefold() in known
         return found[1] if is_link else found[0]
 
-    text = re.sub(r"\$(?=[^$\s])([^$\n]{0,200}[_^][^$\n]{0,200})(?<=\S)\$(?!\d)", _formula, text)
+    in_dollars = r"\$(?=[^$\s])([^$\n]{0,200}[_^][^$\n]{0,200})(?<=\S)\$(?!\d)"
+    text = re.sub(in_dollars, lambda found: formula(re.sub(r"\\(?:math|text)\w+|[{}]", "", found[1])), text)
     for _ in range(2):  # an image in a link, emphasis in emphasis
         text = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[5], _LINK.sub(linked, text))
     for pattern, shown in _SEEN:
@@ -61,10 +62,6 @@ def seen(text: str) -> str:
     lines = TAG.sub(_without_tag, text).split("\n")
     text = unescape("\n".join(map(_line, lines)))
     return re.sub("\x0e(\\d+)\x0f", lambda found: code[int(found[1])], text)
-
-
-def _formula(found: re.Match[str]) -> str:
-    return formula(re.sub(r"\\(?:math|text)\w+|[{}]", "", found[1]))
 
 
 def _without_tag(tag: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import TypeAlias
 
@@ -70,7 +70,7 @@ def _binary(path: Path) -> Iterator[_Numbered | InputError]:
 
 def _lines(path: Path) -> Iterator[_Numbered | InputError]:
     begin, size, lines = 0, 0, list[str]()
-    for number, line in open_lines(path, "leave out"):
+    for number, line in chain(open_lines(path, "leave out"), [(0, "")]):  # a blank line ends the last record
         if "\x1e" in line:
             yield _fields(line.split("\x1e"), path, number, lines=False)
         elif line.strip():
@@ -78,10 +78,9 @@ def _lines(path: Path) -> Iterator[_Numbered | InputError]:
             if size <= largest_document():
                 lines.append(line)
         elif lines:
-            yield _bounded(lines, size, path, begin)
+            is_large = size > largest_document()
+            yield InputError(too_large(), path, begin) if is_large else _fields(lines, path, begin)
             lines = []
-    if lines:
-        yield _bounded(lines, size, path, begin)
 
 
 def _of_xml(path: Path) -> Iterator[_Numbered]:
@@ -119,13 +118,6 @@ def _whole(records: Iterable[_Numbered | InputError]) -> Iterator[_Numbered | In
             numbered |= field.tag == "003@"
     if record:
         yield begin, record
-
-
-def _bounded(lines: Sequence[str], size: int, path: Path, begin: int) -> _Numbered | InputError:
-    """The fields of a record on several lines, unless it is above the limit for a document."""
-    if size > largest_document():
-        return InputError(too_large(), path, begin)
-    return _fields(lines, path, begin)
 
 
 def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True) -> _Numbered | InputError:
@@ -176,14 +168,16 @@ def _to_record(fields: Sequence[Field]) -> Record | None:
 
 def _document(fields: Sequence[Field]) -> Document:
     persons = with_tags(fields, "028A 028B 028C 028D 028E 028F 028G 028M")
-    bodies = with_tags(fields, "029A 029E 029F 029G 030F")
+    names = [(", ".join([*each.values("aA")[:1], *each.values("dD")[:1]]), each) for each in persons]
+    # corporate bodies and conferences, with their units
+    names += [(each.joined("ab"), each) for each in with_tags(fields, "029A 029E 029F 029G 030F")]
     return Document(
         next(iter(values(fields, "003@", "0")), ""),
         next((" : ".join(field.values("ad")) for field in with_tags(fields, "021A")), ""),
         "\n\n".join(values(fields, "047I", "a")),
         contents(filter(None, map(_work, with_tags(fields, "046M")))),
         present(
-            author=[*map(_person, persons), *map(_body, bodies)],
+            author=[name or _expansion(field) for name, field in names],
             responsibility=values(fields, "021A", "h"),
             year=years(values(fields, "011@", "a")[:1]),
             publisher=values(fields, "033A", "n"),
@@ -198,17 +192,6 @@ def _document(fields: Sequence[Field]) -> Document:
 def _work(field: Field) -> str:
     """A work within another: title : addition / responsibility."""
     return " / ".join(filter(None, (" : ".join(field.values("ad")), field.joined("h"))))
-
-
-def _body(field: Field) -> str:
-    """A corporate body or conference with its unit; the expansion of a linked record where the name is not there."""
-    return field.joined("ab") or _expansion(field)
-
-
-def _person(field: Field) -> str:
-    """Low, Ann; the expansion of a linked record where the name itself is not there."""
-    name = ", ".join([*field.values("aA")[:1], *field.values("dD")[:1]])
-    return name or _expansion(field)
 
 
 def _expansion(field: Field) -> str:

@@ -1,7 +1,7 @@
 """Read text and Markdown files, and the labels in Annif's `.tsv` or `.key` file beside a document."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tagwright.core.checked import shown
@@ -21,6 +21,8 @@ LONGEST_TITLE = 250
 "The most characters of a title; a longer first line of a plain text is text."
 
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_LISTED = re.compile(r"\s*(?:[-*+>|]|\d+[.)])")
+"How an item of a list, a quotation or a row of a table begins."
 
 
 def read_text(path: Path) -> Iterator[Located]:
@@ -57,15 +59,12 @@ def refuse_training_file(text: str, path: Path) -> None:
     kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
     if not by_name:
         lines = lines[1:] if len(lines) > 1 and re.fullmatch(r"\d+[ \t]+\d+(?:[ \t]+\d+)?", lines[0]) else lines
-        kind = next((kind for kind, begin in _TRAINING_LINES.items() if _most_match(begin, lines)), "")
+        matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in _TRAINING_LINES.items()}
+        kind = next((kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0), "")
     is_numbered = kind.startswith("PECOS") and not any(re.match(r"\d+,", line) for line in lines)
     if kind and not is_numbered:
         as_json = '{"title": "...", "labels": ["..."]} in a .jsonl file'
         raise InputError(f"is a training file of {kind}, expected a text; write its lines as {as_json}", path)
-
-
-def _most_match(begin: str, lines: Sequence[str]) -> bool:
-    return 5 * sum(bool(re.match(begin, line)) for line in lines) >= 4 * len(lines) > 0
 
 
 def parse_text(text: str) -> Document:
@@ -138,7 +137,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[Block]:
         elif opening := re.match(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})", line):
             paragraph.append(line)
             fence = opening[1]
-        elif len(paragraph) == 1 and (under := _UNDERLINE.match(line)) and not _is_listed(paragraph[0]):
+        elif len(paragraph) == 1 and (under := _UNDERLINE.match(line)) and not _LISTED.match(paragraph[0]):
             yield (1 if under[1].startswith("=") else 2), paragraph.pop().strip()
         elif heading := re.match(r" {0,3}(#{1,6})(?:[ \t]+|$)", line):
             yield from _paragraph(paragraph)
@@ -148,11 +147,6 @@ def _blocks(lines: Iterable[str]) -> Iterator[Block]:
         else:
             yield from _paragraph(paragraph)
     yield from _paragraph(paragraph)
-
-
-def _is_listed(line: str) -> bool:
-    """Whether it begins an item of a list, a quotation or a row of a table."""
-    return bool(re.match(r"\s*(?:[-*+>|]|\d+[.)])", line))
 
 
 def _paragraph(lines: list[str]) -> Iterator[Block]:

@@ -39,7 +39,7 @@ class Shape:
     sections: str = "sections"
     labels: str = "labels"
     needless: frozenset[str] = frozenset()
-    "Fields that say nothing of a document."
+    "Fields that say nothing of a document, such as the relevances of labels, which are all 1."
     numbered: bool = False
     "A record may be without an id; the document has a blank one, and is called by its line or file."
     adapt: Callable[[Record], Record] = lambda record: record
@@ -49,8 +49,9 @@ class Shape:
 
     @property
     def parts(self) -> frozenset[str]:
-        """The fields of the document itself; every other field is metadata."""
-        return frozenset({self.id, "title", self.abstract, "text", self.sections, "metadata", self.labels})
+        """The fields of the document itself, and the needless ones; every other field is metadata."""
+        own = {self.id, "title", self.abstract, "text", self.sections, "metadata", self.labels}
+        return self.needless | own
 
 
 def recognise(fields: Collection[str], place: Place) -> Shape:
@@ -82,7 +83,7 @@ def to_documents(
             nested = [*(shape.unread(record) if shape.unread else _nested(record, shape.parts))]
             unread.update(nested)
             if says_unused and not shape.unread:
-                unused.update(map(clean, record.keys() - shape.parts - shape.needless - {*nested}))
+                unused.update(map(clean, record.keys() - shape.parts - {*nested}))
             yield line, document
     say_unused(path, unused, kept=True)
     if unread:
@@ -166,15 +167,13 @@ def _metadata(record: Record, parts: Collection[str], place: Place) -> dict[str,
     given = record.get("metadata")
     if given is not None and not isinstance(given, dict):
         raise place.error(f'metadata is {shown(given)}, expected an object like {{"author": ["..."]}}')
-    filled = {field: values for field, values in (given or {}).items() if values is not None}
-    named = {clean(field): _named_values(field, values, place) for field, values in filled.items()}
+    named = dict[str, tuple[str, ...]]()
+    for field, values in (given or {}).items():
+        if values is not None:
+            key, several = f"metadata.{field}", [values] if isinstance(values, str | int | float) else values
+            named[clean(field)] = texts_field({key: several}, key, place)
     other = {clean(field): _other_values(value) for field, value in record.items() if field not in parts}
     return {**{field: values for field, values in other.items() if values}, **named}
-
-
-def _named_values(field: str, values: object, place: Place) -> tuple[str, ...]:
-    key = f"metadata.{field}"
-    return texts_field({key: [values] if isinstance(values, str | int | float) else values}, key, place)
 
 
 def _other_values(value: object) -> tuple[str, ...]:
@@ -214,11 +213,6 @@ def _scheme(subject: Record) -> str:
     return source_code(str(next(filter(None, named), ""))) or "none"
 
 
-def _adapt_xc(record: Record) -> Record:
-    """The relevances of the labels are all 1; they are not metadata."""
-    return {field: value for field, value in record.items() if field != "target_rel"}
-
-
 def _adapt_micol(record: Record) -> Record:
     """The words of a phrase are joined by underscores, which the authors' own preprocessing replaces with spaces."""
     text = record.get("text")
@@ -230,7 +224,7 @@ Flavour: TypeAlias = Literal["jsonl", "annif", "xc", "micol", "futex", "s2orc"]
 SHAPES: Mapping[Flavour, Shape] = {
     "jsonl": Shape(),
     "annif": Shape(id="document_id", labels="subjects", numbered=True, adapt=_adapt_annif),
-    "xc": Shape(id="uid", abstract="content", labels="target_ind", needless=frozenset({"target_rel"}), adapt=_adapt_xc),
+    "xc": Shape(id="uid", abstract="content", labels="target_ind", needless=frozenset({"target_rel"})),
     "micol": Shape(id="paper", labels="label", adapt=_adapt_micol),
     "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
     "s2orc": Shape(id="paper_id", adapt=adapt_s2orc, unread=unread_fields),

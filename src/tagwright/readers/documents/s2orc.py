@@ -129,7 +129,9 @@ def _annotated(record: _Object, content: _Object) -> dict[str, Any]:
             "author": _authors(record.get("authors")) or notes.names(),
             "venue": _values(record.get("venue")) or notes.texts("venue")[:1],
             "year": _values(record.get("year")),
-            "reference": _unique(map(_annotated_work, works)),
+            "reference": _unique(
+                _first(work.get("matched_paper_id")) or work_id({"doi": _first(work.get("doi"))}) for *_, work in works
+            ),
         },
     }
 
@@ -155,7 +157,14 @@ class _Notes:
                 found = json.loads(found)
             except (ValueError, RecursionError):
                 raise ValueError(f"annotations.{kind} is {shown(found)}, expected a list as JSON") from None
-        return sorted((_span(each, kind) for each in _objects(found, f"annotations.{kind}")), key=lambda span: span[:2])
+        spans = list[_Span]()
+        for each in _objects(found, f"annotations.{kind}"):
+            try:
+                attributes, start, end = each.get("attributes"), int(each["start"]), int(each["end"])
+            except (KeyError, TypeError, ValueError, OverflowError):
+                raise ValueError(f"annotations.{kind} holds {shown(each)}, expected start and end") from None
+            spans.append((max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}))
+        return sorted(spans, key=lambda span: span[:2])
 
     def texts(self, kind: str) -> list[str]:
         """The parts of this kind."""
@@ -182,49 +191,30 @@ def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
             yield depth, notes.of(span)
 
 
-def _span(value: _Object, kind: str) -> _Span:
-    try:
-        attributes, start, end = value.get("attributes"), int(value["start"]), int(value["end"])
-        return max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise ValueError(f"annotations.{kind} holds {shown(value)}, expected start and end") from None
-
-
 def _within(span: _Span, outer: _Span) -> bool:
     return outer[0] <= span[0] and span[1] <= outer[1]
 
 
 def _authors(value: object) -> list[str]:
     """Names, or objects with first, middle and last name, or with one name."""
-    if not isinstance(value, list):
-        return []
-    named = (each if isinstance(each, Mapping) else {"name": each} for each in value)
-    return [name for each in named if (name := _author(each))]
-
-
-def _author(value: _Object) -> str:
-    middle = value.get("middle")
-    parts = [value.get("first"), *(middle if isinstance(middle, list) else [middle]), value.get("last")]
-    return " ".join(str(part) for part in parts if part) or str(value.get("name") or "")
+    names = list[str]()
+    for each in value if isinstance(value, list) else ():
+        author = each if isinstance(each, Mapping) else {"name": each}
+        parts = [part for field in ("first", "middle", "last") for part in _values(author.get(field))]
+        names.append(" ".join(parts) or str(author.get("name") or ""))
+    return list(filter(None, names))
 
 
 def _listed_work(entry: _Object) -> str:
     """The id of the record that the entry was matched to, or else its DOI or PubMed id."""
     other = entry.get("other_ids")
     ids = other if isinstance(other, Mapping) else {}
-    return _first(entry.get("link") or entry.get("links")) or work_id(
-        {kind: _first(names) for kind, names in ids.items()}
-    )
-
-
-def _annotated_work(span: _Span) -> str:
-    *_, attributes = span
-    return _first(attributes.get("matched_paper_id")) or work_id({"doi": _first(attributes.get("doi"))})
+    link = _first(entry.get("link") or entry.get("links"))
+    return link or work_id({kind: _first(names) for kind, names in ids.items()})
 
 
 def _first(value: object) -> str:
-    values = _values(value)
-    return values[0] if values else ""
+    return "".join(_values(value)[:1])
 
 
 def _values(value: object) -> list[str]:

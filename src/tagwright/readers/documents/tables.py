@@ -51,17 +51,7 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     line number. Raises InputError with path and line, also where the lines look like a table of other columns.
     """
     rows = ((line, list(map(unescape_formula, cells))) for line, cells in tsv_rows(path, "leave out"))
-    first = next(rows, None)
-    if first is None:
-        return
-    if columns or _is_header(first[1]):
-        yield from _with_header(first, rows, path, columns)
-        return
-    sample = [first, *islice(rows, SAMPLE)]
-    if _is_other_table([cells for _, cells in sample]):
-        short_texts = "short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
-        raise _no_header(first[1], f"names of columns, or {short_texts}", path)
-    yield from from_rows(((line, _short_text(cells)) for line, cells in chain(sample, rows)), path)
+    return _of_cells(rows, path, columns, short_texts=True)
 
 
 def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -72,7 +62,7 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     (`readers.headers`). Any other column is metadata. An apostrophe before a cell that would be a formula is no part of
     it. Raises InputError with path and line.
     """
-    return _below_header(((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path)), path, columns)
+    return _of_cells(((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path)), path, columns)
 
 
 def read_xlsx(path: Path, columns: Columns | None = None) -> Iterator[Located]:
@@ -80,7 +70,7 @@ def read_xlsx(path: Path, columns: Columns | None = None) -> Iterator[Located]:
 
     Raises InputError with path and row.
     """
-    return _below_header(workbook_rows(path, header_of(columns)), path, columns)
+    return _of_cells(workbook_rows(path, header_of(columns)), path, columns)
 
 
 def header_of(columns: Columns | None) -> Callable[[Sequence[str]], bool]:
@@ -99,7 +89,7 @@ def table_rows(path: Path, file_format: str, columns: Columns | None = None) -> 
     rows = csv_rows(path) if file_format == "csv" else tsv_rows(path, "leave out")
     first = next(rows)
     if file_format == "tsv" and not columns and not _is_header(first[1]):
-        raise _no_header(first[1], "the names of columns: id, title, text, labels", path)
+        raise _no_header(first[1], path)
     return chain([first], rows)
 
 
@@ -134,18 +124,26 @@ def from_rows(
     yield from to_documents(split, shape, path, says_unused=False)
 
 
-def _below_header(rows: Iterator[_Row], path: Path, columns: Columns | None) -> Iterator[Located]:
-    """The documents of a table whose first row is its header; one without a usual name is told by what is below."""
-    first = next(rows, None)
-    if first is None:
-        return
-    if columns or _is_header(first[1]):
-        yield from _with_header(first, rows, path, columns)
-        return
-    sample = list(islice(rows, SAMPLE))
-    if not _holds_text_below(first[1], [cells for _, cells in sample]):
-        raise _no_header(first[1], "the names of columns: id, title, text, labels", path)
-    yield from _with_header(first, chain(sample, rows), path, columns)
+def _of_cells(
+    rows: Iterator[_Row], path: Path, columns: Columns | None, *, short_texts: bool = False
+) -> Iterator[Located]:
+    """The documents of a table whose first row is its header; one without a usual name is told by what is below.
+
+    short_texts: without a header they are texts with labels, unless they look like a table of other columns.
+    """
+    for first in rows:
+        is_header = bool(columns) or _is_header(first[1])
+        sample = [] if is_header else list(islice(rows, SAMPLE))
+        below, others = [cells for _, cells in sample], chain(sample, rows)
+        if is_header or (not short_texts and _holds_text_below(first[1], below)):
+            yield from _with_header(first, others, path, columns)
+        elif short_texts and not _is_other_table([first[1], *below]):
+            yield from from_rows(((line, _short_text(cells)) for line, cells in chain([first], others)), path)
+        elif short_texts:
+            texts = "short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
+            raise _no_header(first[1], path, f"names of columns, or {texts}")
+        else:
+            raise _no_header(first[1], path)
 
 
 def _is_header(cells: Sequence[str]) -> bool:
@@ -177,7 +175,9 @@ def _are_words(cell: str) -> bool:
     return bool(cell.strip()) and not re.search(r"[\d;|:]", cell)
 
 
-def _no_header(cells: Sequence[str], expected: str, path: Path) -> InputError:
+def _no_header(
+    cells: Sequence[str], path: Path, expected: str = "the names of columns: id, title, text, labels"
+) -> InputError:
     got = shown(", ".join(cells))
     return InputError(f"the first line is {got}, expected {expected}; or say which they are: {remedy()}", path, 1)
 

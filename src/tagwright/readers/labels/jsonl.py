@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tagwright.core.checked import shown
 from tagwright.core.display import many
@@ -26,6 +26,7 @@ _LISTED = frozenset({"names", "broader", "translated", *LISTS, REPLACED_BY})
 _FIELDS = _LISTED | {"id", "name", "description", "notation", "languages", "descriptions"}
 "The keys of a label."
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
@@ -101,14 +102,20 @@ def in_place_of(
 
 def replaced_ids(out_of_use: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Id -> the concepts out of use in whose place it is, directly or by way of others. out_of_use: id -> new ids."""
-    found = dict[str, list[str]]()
+    found = defaultdict[str, list[str]](list)
     for old in out_of_use:
-        known, open_ = {old}, [old]
-        while open_:
-            for new in sorted(set(out_of_use.get(open_.pop(), ())) - known):
-                known.add(new)
-                open_.append(new)
-                found.setdefault(new, []).append(old)
+        for new in reached(old, out_of_use) - {old}:
+            found[new].append(old)
+    return found
+
+
+def reached(start: T, steps: Mapping[T, Iterable[T]]) -> set[T]:
+    """What the steps lead to from there, directly or by way of others."""
+    found, open_ = set[T](), [start]
+    while open_:
+        new = set(steps.get(open_.pop(), ())) - found
+        found |= new
+        open_ += new
     return found
 
 
@@ -162,8 +169,8 @@ def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[st
     if not isinstance(value, dict):
         return ()
     for code in value:
-        known = bool(code) or key == "descriptions"
-        if not known or not code.isascii() or not (not code or code.replace("-", "").isalnum()):
+        is_code = code.isascii() and code.replace("-", "").isalnum()
+        if not is_code and (code or key != "descriptions"):
             raise place.error(f'{key} has the language {shown(code)}, expected a code, as in {{"en": ["Bees"]}}')
     return by_language((code.lower(), text) for code in value for text in texts_field(value, code, place))
 

@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -25,7 +25,7 @@ from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.progress import unlogged
 from tagwright.errors import InputError
-from tagwright.readers.labels.jsonl import replaced_ids
+from tagwright.readers.labels.jsonl import reached, replaced_ids
 from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
 from tagwright.readers.lines import decoded, open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
@@ -53,9 +53,10 @@ def read_labels(
     that the concept is a member of, also through others; exact, close: exactMatch, closeMatch; replaces: concepts of
     which dct:isReplacedBy or dct:replaces says so, also by way of others that are out of use.
 
-    A concept is a skos:Concept, or else what SKOS says a concept alone can have (`_others`). Where it has no prefLabel,
-    rdfs:label is its name. Deprecated concepts (`_deprecated`), those without a name and those without an IRI are left
-    out. The text beside the labels, which may be blank, is one line that counts them and the parents not found.
+    A concept is a skos:Concept, or else what SKOS says a concept alone can have (`_concepts`). Where it has no
+    prefLabel, rdfs:label is its name. Deprecated concepts (`_deprecated`), those without a name and those without an
+    IRI are left out. The text beside the labels, which may be blank, is one line that counts them and the parents not
+    found.
 
     Raises InputError for a file that is not SKOS in this format, and without rdflib; ConfigError for a language that
     it lacks.
@@ -243,32 +244,28 @@ def _line(error: Exception) -> int | None:
 
 
 def _concepts(graph: Graph) -> set[Node]:
-    """The resources that are concepts: of the type skos:Concept, of a subclass of it, or by what is said of them."""
-    classes = set(graph.transitive_subjects(RDFS.subClassOf, SKOS.Concept))
-    typed = {node for each in classes for node in graph.subjects(RDF.type, each)}
-    return typed | _others(graph, typed)
-
-
-def _others(graph: Graph, typed: Container[Node]) -> set[Node]:
-    """The concepts among the resources that have another type, or none.
+    """The resources that are concepts: of the type skos:Concept, of a subclass of it, or by what is said of them.
 
     Only concepts are broader, narrower, related or top concepts. Resources without a type that are in a scheme or have
     a prefLabel are concepts too, unless all that is known of them is which concept they match.
     """
-    kinds = (SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection)
-    of_concepts = (SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
-    matches = (SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
-    groups = {node for each in kinds for node in graph.subjects(RDF.type, each)}
-    for each in (SKOS.hasTopConcept, SKOS.member, SKOS.memberList):
-        groups.update(graph.subjects(each, None))
-    for each in (SKOS.inScheme, SKOS.topConceptOf):
-        groups.update(graph.objects(None, each))
-    concepts = {node for each in of_concepts for node in graph.subjects(each, None)}
-    matched = {node for each in matches for node in graph.objects(None, each)}
-    for each in (SKOS.inScheme, SKOS.prefLabel):
-        untyped = (node for node in graph.subjects(each, None) if (node, RDF.type, None) not in graph)
-        concepts.update(node for node in untyped if each == SKOS.inScheme or node not in matched)
-    return {node for node in concepts if node not in typed and node not in groups}
+
+    def subjects(*properties: URIRef) -> set[Node]:
+        return {node for each in properties for node in graph.subjects(each, None)}
+
+    def objects(*properties: URIRef) -> set[Node]:
+        return {node for each in properties for node in graph.objects(None, each)}
+
+    def of_types(classes: Iterable[Node | None]) -> set[Node]:
+        return {node for each in classes for node in graph.subjects(RDF.type, each)}
+
+    groups = of_types((SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection))
+    groups |= subjects(SKOS.hasTopConcept, SKOS.member, SKOS.memberList) | objects(SKOS.inScheme, SKOS.topConceptOf)
+    matched = objects(SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
+    maybe = subjects(SKOS.inScheme) | (subjects(SKOS.prefLabel) - matched)
+    others = {node for node in maybe if (node, RDF.type, None) not in graph}
+    others |= subjects(SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
+    return of_types(graph.transitive_subjects(RDFS.subClassOf, SKOS.Concept)) | (others - groups)
 
 
 def _deprecated(graph: Graph) -> set[Node]:
@@ -356,24 +353,14 @@ def _links(graph: Graph, concept: URIRef) -> dict[str, tuple[str, ...]]:
 
 def _collections(graph: Graph) -> dict[Node, tuple[str, ...]]:
     """The collections that each node is a member of, ordered ones too, and the collections that these are in."""
-    direct: dict[Node, set[Node]] = defaultdict(set)
+    direct = defaultdict[Node, set[Node]](set)
     for collection, member in graph.subject_objects(SKOS.member):
         direct[member].add(collection)
     for collection, members in graph.subject_objects(SKOS.memberList):
         with contextlib.suppress(ValueError):  # of a list with a cycle, after its items
             for member in graph.items(members):
                 direct[member].add(collection)
-
-    def around(member: Node) -> tuple[str, ...]:
-        found: set[Node] = set()
-        open_ = [member]
-        while open_:
-            new = direct.get(open_.pop(), set()) - found
-            found |= new
-            open_ += new
-        return _ids(found)
-
-    return {member: around(member) for member in list(direct)}
+    return {member: _ids(reached(member, direct)) for member in direct}
 
 
 def _ids(nodes: Iterable[Node]) -> tuple[str, ...]:

@@ -200,12 +200,14 @@ def _labels(
     count, unused, labels, out_of_use = 0, list[str](), list[tuple[int, Label]](), dict[str, list[str]]()
     for count, (line, row) in enumerate(rows, 1):  # noqa: B007
         place = Place(path, line)
-        if new := [bare_id(text) for column, _ in columns.get(REPLACED_BY, ())
-                   for _, text in _values(row, column, "", REPLACED_BY, place)]:  # fmt: skip
-            ids = (text for column, _ in columns.get("id", ()) for _, text in _values(row, column, "", "id", place))
-            out_of_use[bare_id(next(ids, ""))] = new
+        texts = {
+            part: [text for column, tag in found for text in _values(row, column, tag, part, place)]
+            for part, found in columns.items()
+        }
+        if new := [bare_id(text) for _, text in texts.get(REPLACED_BY, ())]:
+            out_of_use[bare_id("".join(text for _, text in texts.get("id", ())[:1]))] = new
             continue
-        label = _label(row, columns, place)
+        label = _label(texts, columns, place)
         if label.names or label.languages:
             labels.append((line, label))
         else:
@@ -218,11 +220,7 @@ def _labels(
     yield from in_place_of(labels, out_of_use, path)
 
 
-def _label(row: Mapping[str, Any], columns: _Columns, place: Place) -> Label:
-    texts = {
-        part: [text for column, tag in found for text in _values(row, column, tag, part, place)]
-        for part, found in columns.items()
-    }
+def _label(texts: Mapping[str, Sequence[tuple[str, str]]], columns: _Columns, place: Place) -> Label:
     named, raw_id = [*texts.get("name", ()), *texts.get("names", ())], next((id_ for _, id_ in texts.get("id", ())), "")
     label_id = bare_id(raw_id) if "id" in columns else "".join(name for _, name in named[:1])
     if not label_id or not (named or re.match(r"<.+>$|[A-Za-z][\w+.-]*://", raw_id)):
@@ -230,9 +228,8 @@ def _label(row: Mapping[str, Any], columns: _Columns, place: Place) -> Label:
         fitting = [shown(column) for part in missing for column, _ in columns.get(part, ())]
         whose = f"label {shown(label_id)} " if label_id else ""
         raise place.error(f"{whose}has no {missing[0]}; fill in the column {' or '.join(fitting)}")
-    described = by_language(
-        [(tag, text) for tag, text in texts.get("description", ()) if tag] + texts.get("descriptions", [])
-    )
+    tagged = (pair for pair in texts.get("description", ()) if pair[0])
+    described = by_language((*tagged, *texts.get("descriptions", ())))
     one = [text for tag, text in texts.get("description", ()) if not tag]
     if not any(not tag for _, tag in columns.get("description", ())):
         one = [text for _, text in described]

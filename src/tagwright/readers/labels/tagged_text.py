@@ -58,17 +58,14 @@ def read_tagged(lines: Sequence[Line], path: Path) -> Iterator[tuple[int, Label]
     preferred = {term: uses[0] for term, entry in entries.items() if len(uses := entry["use"]) == 1}
     left_out = [term for term, entry in entries.items() if len(entry["use"]) > 1]
     others, broader = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-    missing, count = list[str](), 0
+    meant = {each: folded.get(preferred.get(term, term).casefold()) for each, term in folded.items()}
+    labels = {each: term for each, term in meant.items() if term and not entries[term]["use"]}
+    mentioned = list[str]()
 
     def known(terms: Sequence[str]) -> list[str]:
         """These terms, or those preferred to them, as far as they are labels of the file."""
-        nonlocal count
-        count += len(terms)
-        there = [folded.get(each.casefold(), "") for each in terms]
-        named = [folded.get(preferred.get(term, term).casefold(), "") for term in there]
-        found = [term if term and not entries[term]["use"] else "" for term in named]
-        missing.extend(each for each, term in zip(terms, found, strict=True) if not term)
-        return [term for term in found if term]
+        mentioned.extend(terms)
+        return [labels[each.casefold()] for each in terms if each.casefold() in labels]
 
     for term, entry in entries.items():
         for use in known(entry["use"]) if term in preferred else ():
@@ -82,9 +79,9 @@ def read_tagged(lines: Sequence[Line], path: Path) -> Iterator[tuple[int, Label]
             above, related = ([*dict.fromkeys(each)] for each in (broader[term], known(entry["related"])))
             yield starts[term], Label(term, names, " ".join(entry["description"]), tuple(above), related=tuple(related))
     note(f"{path}: read as a thesaurus in tagged text (UF, BT, NT, RT, SN, USE)")
-    if missing:
-        named = few([*dict.fromkeys(missing)])
-        _log.warning("%s: %d of %d references are to no term of the file: %s", path, len(missing), count, named)
+    if missing := [each for each in mentioned if each.casefold() not in labels]:
+        problem, named = "%s: %d of %d references are to no term of the file: %s", few([*dict.fromkeys(missing)])
+        _log.warning(problem, path, len(missing), len(mentioned), named)
     if left_out:
         _log.warning("%s: %s that stand for several, left out: %s", path, many(len(left_out), "term"), few(left_out))
 

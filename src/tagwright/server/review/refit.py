@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 from tagwright.api.job import Job
 from tagwright.auto import Config
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.steps import before_last
 from tagwright.core.atomic import ChangedError
 from tagwright.core.steps import digest
 from tagwright.core.versions import Versions
@@ -119,7 +121,7 @@ def refit_combiner(tagger: Tagger, data: TrainingData) -> Tagger:
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in data.judged])
     job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")
     trained = job.run()
-    if trained.combiner is tagger.combiner:  # nothing was learned
+    if trained.steps is tagger.steps:  # nothing was learned
         return trained
     combined = {**trained.training["combined"], REVIEWS: sum(map(bool, data.labels))}
     return replace(trained, training={**trained.training, "combined": combined})
@@ -129,10 +131,9 @@ def without_reviews(tagger: Tagger) -> Tagger:
     """Return the tagger as it was before `refit_combiner`; itself, if it was not trained by that."""
     if REVIEWS not in tagger.training.get("combined", {}):
         return tagger
-    # without features, only confidences were learned, which the next training replaces
-    features = tagger.combiner.learned_features
-    before = features.first if features else tagger.combiner
-    return replace(tagger, combiner=before, training=tagger.training.get("before", {}))
+    # without a learned combiner, only confidences were learned, which the next training replaces
+    steps = before_last(tagger.steps, LearnedCombiner)
+    return replace(tagger, steps=steps, training=tagger.training.get("before", {}))
 
 
 def _digest(data: TrainingData) -> str:

@@ -22,6 +22,7 @@ from tagwright.core.saved import digest, read_array, read_manifest, read_number,
 from tagwright.data.sparse_arrays import largest_cells
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.layers import unit
+from tagwright.encoders.sentence_transformer import once
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Label, Longs, Run
 
@@ -233,16 +234,13 @@ class Search:
     """Search nearest vectors; for many vectors through an index, which is built once. Threads may share it."""
 
     def __init__(self, vectors: Vectors, kind: Kind, index: Index | None = None) -> None:
-        self.vectors, self._kind, self._index, self._lock = vectors, kind, index, threading.Lock()
+        self.vectors, self._kind, self._loaded = vectors, kind, index
 
-    @property
+    @once
     def index(self) -> Index | None:
         """The index, built if it is not there yet; None where every vector is compared."""
-        with self._lock:
-            name = index_name(self._kind, len(self.vectors))
-            if name and self._index is None:
-                self._index = Index.build(self.vectors, name)
-            return self._index
+        name = None if self._loaded else index_name(self._kind, len(self.vectors))
+        return Index.build(self.vectors, name) if name else self._loaded
 
     def nearest(self, queries: Floats, k: int) -> Run:
         """The k vectors of largest cosine for each query (m, dim), as far as the index finds them."""
@@ -351,8 +349,7 @@ class RoughLabels:
     """
 
     def __init__(self, search: Search, make_sketch: Callable[[], Sketch | None]) -> None:
-        self.search, self._make_sketch, self._lock = search, make_sketch, threading.Lock()
-        self._sketch: Sketch | None = None
+        self.search, self._make_sketch = search, make_sketch
 
     @classmethod
     def of(cls, views: Sequence[tuple[str, ...]], sketch: Sketch, kind: Kind) -> RoughLabels:
@@ -369,12 +366,13 @@ class RoughLabels:
 
     def propose(self, texts: Sequence[str], count: int) -> Run:
         """The `count` labels whose rough vectors are nearest to those of the texts."""
-        with self._lock:
-            if self._sketch is None:
-                self._sketch = self._make_sketch()
         if self._sketch is None:
             raise ModelError("the encoder has no table of input embeddings, which propose labels; save the model again")
         return self.search.nearest(self._sketch(texts), count)
+
+    @once
+    def _sketch(self) -> Sketch | None:
+        return self._make_sketch()
 
     def save(self, folder: Path) -> None:
         """Write the rough vectors of the labels and their index into an existing folder."""

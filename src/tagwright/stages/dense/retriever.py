@@ -285,10 +285,8 @@ class Dense(Retriever):
         precision. Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
         """
         manifest = read_manifest(folder, "dense")
-        options, packaged = (
-            read_options(folder, DenseOptions, manifest.get("options")),
-            manifest.get("packaged_encoder"),
-        )
+        options = read_options(folder, DenseOptions, manifest.get("options"))
+        packaged = manifest.get("packaged_encoder")
         if not isinstance(packaged, bool):
             raise ModelError(f"{folder}: the manifest names no encoder; save the model again")
         name = PACKAGED if packaged else str(folder / "encoder")
@@ -364,11 +362,7 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
     _warned.add(encoder)
     long = [text for text in texts[:100] if len(text.split()) >= TELLING]
     known = language.main_languages(language.recognise(long)) if long else ()
-    _warn(encoder, known, f"{weight * mean:.2g}", f"{weight:.2g}")
-
-
-def _warn(encoder: str, known: Sequence[language.Language], weight: str, usual: str) -> None:
-    """known: the languages of the texts, English among them where a text of names, codes or Latin looks like it."""
+    # English is among them where a text of names, codes or Latin looks like it.
     languages = " and ".join(str(each) for each in known if encoder != PACKAGED or each.code != "en")
     problem = f"does not know the language of these texts{languages and f' ({languages})'}"
     remedy = f"{setting('encoder', 'FOLDER')} names another"
@@ -376,4 +370,5 @@ def _warn(encoder: str, known: Sequence[language.Language], weight: str, usual: 
         other = "have words that it hardly knows, as of another language" if known else "are in another language"
         problem = f"reads English; these texts {f'are {languages}' if languages else other}"
         remedy = f"{setting('encoder', MULTILINGUAL)} would read them"
-    _log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)
+    message = "the encoder %s %s: its weight is %.2g, not %.2g; %s"
+    _log.warning(message, encoder, problem, weight * mean, weight, remedy)

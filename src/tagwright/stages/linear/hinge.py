@@ -3,12 +3,12 @@
 The SVM of a label is min 1/2 |w|^2 + 1/2 b^2 + C sum loss(y (w x + b)) over all documents. Documents with a margin y (w
 x + b) of 1 or more have no loss, and leaving them out does not change the solution. So liblinear solves each label on a
 working set: the positive documents, the most similar negatives, and random negatives. One product then scores all
-documents, for many labels at a time. Documents with a margin below 1 - tolerance join the working set, until there are
+documents, for many labels at a time. Documents with a margin below 1 - TOLERANCE join the working set, until there are
 none. This is the solution for all documents: a document that misses the margin by at most the tolerance would change
 no margin by more than about the tolerance.
 
 Working sets stay small. The duals of the negatives sum up to those of the positives, minus b; for the squared hinge a
-margin of 1 - tolerance has the dual 2 C tolerance, so a working set cannot hold many negatives.
+margin of 1 - TOLERANCE has the dual 2 C TOLERANCE, so a working set cannot hold many negatives.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,6 +27,10 @@ Weights: TypeAlias = tuple[Ints, Floats]
 "The words whose weight is not 0, and their weights."
 
 _NOTHING: Weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
+
+TOLERANCE = 0.02
+"""How far below 1 the margin of an omitted document may be: P@k is that of scikit-learn within 0.4 points (measured in
+benchmarks/results/linear.json); larger values are faster and less accurate."""
 
 NEAR, FAR = 192, 128
 "Negatives in the initial working set: similar ones, and random ones."
@@ -67,19 +71,18 @@ def solve(
     *,
     loss: Loss,
     cost: float,
-    tolerance: float,
     prune: float = 0.0,
     seed: int = 0,
 ) -> tuple[Matrix, Floats]:
     """Train the SVM of each label. Returns (labels, words) float32 CSR weights and (labels,) biases.
 
-    features: (documents, words) float32 CSR. postings: their index. positives: the documents of each label. tolerance,
-    prune: as in `SvmOptions`. A label that all documents have gets weights 0 and bias 1.
+    features: (documents, words) float32 CSR. postings: their index. positives: the documents of each label. prune:
+    as in `SvmOptions`. A label that all documents have gets weights 0 and bias 1.
     """
     from sklearn.svm import LinearSVC
 
     documents, words = features.shape
-    svm = LinearSVC(loss=loss, C=cost, tol=tolerance / 2, dual=True, max_iter=STEPS, random_state=seed)
+    svm = LinearSVC(loss=loss, C=cost, tol=TOLERANCE / 2, dual=True, max_iter=STEPS, random_state=seed)
     sets, bias = _first_sets(features, postings, positives, seed), np.zeros(len(positives), np.float32)
     weights = [_NOTHING] * len(positives)
     active = list(range(len(positives)))
@@ -92,7 +95,7 @@ def solve(
                 chosen = features[sets[label]].astype(np.float64)
                 weights[label], bias[label] = _fit(svm, chosen, len(positives[label]))
                 columns[weights[label][0], row] = weights[label][1]
-            limits = tolerance - 1 - bias[batch]
+            limits = TOLERANCE - 1 - bias[batch]
             for row, joining in _joining(features, columns, [sets[label] for label in batch], limits):
                 sets[batch[row]] = np.concatenate([sets[batch[row]], joining])
                 lacking.append(batch[row])
@@ -105,7 +108,6 @@ def solve(
 
 def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints], seed: int) -> list[Ints]:
     """Return the initial working set of each label; the positives come first."""
-    from scipy.sparse import vstack
     from sparse_dot_topn import sp_matmul_topn
 
     documents = features.shape[0]
@@ -115,7 +117,7 @@ def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints],
     together = max(1, min(TOGETHER, CELLS // (NEAR + max(map(len, positives)))))
     for start in range(0, len(positives), together):
         some = positives[start : start + together]
-        sums = vstack([_sum(features[own]) for own in some], format="csr")[:, words]
+        sums = (_rows(some, [np.ones(len(own), np.float32) for own in some], documents) @ features)[:, words]
         near = sp_matmul_topn(sums, weights, top_n=NEAR + max(map(len, some)), sort=True)
         release(weights)
         for row, own in enumerate(some):
@@ -165,11 +167,6 @@ def _exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints,
         labels.append(columns_above.astype(np.int32))
         scores.append(products[rows, columns_above])
     return np.concatenate(documents), np.concatenate(labels), np.concatenate(scores)
-
-
-def _sum(rows: Matrix) -> Matrix:
-    """Return the sum of the rows, (1, words)."""
-    return _rows([np.arange(rows.shape[0])], [np.ones(rows.shape[0], np.float32)], rows.shape[0]) @ rows
 
 
 def _rows(indices: Sequence[Ints], values: Sequence[Floats], width: int) -> Matrix:

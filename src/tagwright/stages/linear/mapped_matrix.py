@@ -7,7 +7,7 @@ import mmap
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -37,10 +37,9 @@ def write_transposed(matrix: Matrix, columns: Longs, folder: Path) -> Matrix:
     """(columns, rows): these columns of the matrix as rows. folder, errors: as in `write_parts`."""
     counts = count_rows(matrix)[columns]
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    for name, dtype in (("data", np.float32), ("indices", np.int32)):
-        with (folder / name).open("wb") as file:
-            file.truncate(int(starts[-1]) * np.dtype(dtype).itemsize)
-    data, indices = (_map(folder / name, dtype, "r+") for name, dtype in (("data", np.float32), ("indices", np.int32)))
+    files = (("data", np.float32), ("indices", np.int32))
+    size = max(1, int(starts[-1]))  # an empty file cannot be mapped
+    data, indices = (np.memmap(folder / name, dtype, "w+", shape=(size,)) for name, dtype in files)
     free = starts[:-1].copy()
     for start, block in blocks(matrix):
         part = block[:, columns].T.tocsr()
@@ -84,14 +83,14 @@ def _mapped(folder: Path, indptr: Longs, columns: int) -> Matrix:
     from scipy.sparse import csr_matrix
 
     # Libraries ask for arrays that can be written to; a copy on write changes neither the file nor other processes.
-    data, indices = _map(folder / "data", np.float32, "c"), _map(folder / "indices", np.int32, "c")
+    data, indices = _map(folder / "data", np.float32), _map(folder / "indices", np.int32)
     return csr_matrix((data, indices, indptr), (len(indptr) - 1, columns), copy=False)
 
 
-def _map(path: Path, dtype: DTypeLike, mode: Literal["c", "r+"]) -> NDArray[Any]:
+def _map(path: Path, dtype: DTypeLike) -> NDArray[Any]:
     if not path.stat().st_size:  # an empty file cannot be mapped
         return np.zeros(0, dtype)
-    return np.memmap(path, dtype, mode)
+    return np.memmap(path, dtype, "c")
 
 
 def _release(numbers: NDArray[Any]) -> None:

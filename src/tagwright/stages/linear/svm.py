@@ -47,12 +47,7 @@ class SvmOptions(Checked):
     """C: the weight of the losses relative to the norm of the weights; 1 in scikit-learn. The default was chosen on
     validation documents."""
 
-    # measured in benchmarks/results/linear.json, as are the losses and `prune`
-    tolerance: Positive = 0.02
-    """How far below 1 the margin of an omitted document may be. With the default, P@k is that of scikit-learn within
-    0.4 points; larger values are faster and less accurate."""
-
-    prune: NotNegative = 0.01
+    prune: NotNegative = 0.01  # measured in benchmarks/results/linear.json, as are the losses
     """Weights closer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. Most weights are, with hardly any effect
     on P@k."""
 
@@ -166,7 +161,7 @@ def _solved(
 
     missing = [block for number, block in enumerate(blocks) if not steps.has(str(number))]
     workers = min(options.workers or usable_cores(), max(1, len(missing)))
-    settings = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
+    settings = {name: getattr(options, name) for name in ("loss", "cost", "prune", "seed")}
     calls = (delayed(solve)(features, postings, block, **settings) for block in missing)
     learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
 

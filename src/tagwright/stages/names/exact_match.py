@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.stages.evidence import FindsAtOnce, strongest
+from tagwright.stages.evidence import ComparesWords, FindsAtOnce, strongest
 from tagwright.stages.names.patterns import SHARED, NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, folding, parse_all, resolve, stop_words
@@ -69,7 +69,7 @@ EVERYDAY = 10.0
 words of such a name. Chosen on training documents of three corpora."""
 
 
-class ExactMatch(FindsAtOnce):
+class ExactMatch(FindsAtOnce, ComparesWords):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
@@ -78,6 +78,7 @@ class ExactMatch(FindsAtOnce):
 
     distribution: Distribution = "information_content"
     meaning = "its name in the text"
+    options: ExactMatchOptions
 
     def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
@@ -85,9 +86,7 @@ class ExactMatch(FindsAtOnce):
         self._set(NamePatterns.of(labels, *how, lemmas=options.lemmas, common=options.common))
 
     def alike(self, options: ExactMatchOptions) -> Self:
-        """Return a copy with other options of reading and truncation, without building the trie again."""
-        if not self.fits(options):
-            raise ValueError(f"{options} need names that are built otherwise than by {self.options}")
+        """Return a copy with other options, which `fits`, without building the trie again."""
         other = copy.copy(self)
         other.options = options
         return other
@@ -124,14 +123,6 @@ class ExactMatch(FindsAtOnce):
             triples = zip(mentions.start[rows].tolist(), mentions.end[rows].tolist(), weights.tolist(), strict=True)
             evidence.append(strongest(((places[i][0], places[j - 1][1], weight) for i, j, weight in triples), SPANS))
         return evidence
-
-    def with_labels(self, labels: Sequence[Label]) -> Self:
-        """Return a copy for another vocabulary. It is built from scratch: one or two seconds for 130,000 names."""
-        return type(self)(labels, self.options)
-
-    def in_language(self, language: str, labels: Sequence[Label]) -> Self:
-        """Return a copy with the stems or lemmas of these languages."""
-        return type(self)(labels, self.options.in_language(language))
 
     def save(self, folder: Path) -> None:
         """Write the options and the names."""
@@ -198,9 +189,6 @@ class ExactMatch(FindsAtOnce):
             mentions = mentions.where(self._in_own_case(part, mentions))
             yield mentions.where(_outside_longer(mentions)) if self.options.longest else mentions
 
-    def _text(self, document: Document) -> str:
-        return document.read_as(self.options.text_field)
-
     def _in_own_case(self, texts: Numbered, mentions: _Mentions) -> Mask:
         kept = np.ones(len(mentions.form), np.bool_)
         spelled, spellings = self._names.spelled[mentions.form], self._names.spellings
@@ -211,7 +199,7 @@ class ExactMatch(FindsAtOnce):
         return kept
 
 
-class TitleMatch(Stage):
+class TitleMatch(ComparesWords):
     """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A re-ranker.
 
     A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that searches names
@@ -220,6 +208,7 @@ class TitleMatch(Stage):
 
     distribution: Distribution = "information_content"
     meaning = "its name in the title"
+    options: ExactMatchOptions
 
     def __init__(
         self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions(), names: ExactMatch | None = None
@@ -246,14 +235,6 @@ class TitleMatch(Stage):
         score_of = dict(zip(labelled.tolist(), scores.tolist(), strict=True))
         spans = dict(zip(score_of, self._names.spans(_title(document), list(score_of)), strict=True))
         return [_adding_up(spans.get(label, ()), score_of.get(label, 0.0)) for label in labels]
-
-    def with_labels(self, labels: Sequence[Label]) -> Self:
-        """Return a copy for another vocabulary."""
-        return type(self)(labels, self.options)
-
-    def in_language(self, language: str, labels: Sequence[Label]) -> Self:
-        """Return a copy with the stems or lemmas of these languages."""
-        return type(self)(labels, self.options.in_language(language))
 
     def sharing(self, stages: Mapping[str, Stage]) -> Stage:
         """Return a copy that shares the trie of one of these stages over the same labels, if that fits."""
@@ -288,14 +269,12 @@ def unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[tuple
         words = [raw_words(name, options.analysis) for name in label.all_names]
         most = max(len("".join(own)) for own in words)
         if most < options.min_characters:
-            return f"its names have fewer than {options.min_characters} letters and digits" if most else _UNWRITTEN
+            few = f"its names have fewer than {options.min_characters} letters and digits"
+            return few if most else "its names have no letters or digits"
         is_stopped = all(fold(word) in stopped for own in words for word in own)
         return "its names are stop words" if is_stopped else f"more than {SHARED:,} labels have its names"
 
     return [(labels[place], reason(labels[place])) for place in np.flatnonzero(~found).tolist()]
-
-
-_UNWRITTEN = "its names have no letters or digits"
 
 
 def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:

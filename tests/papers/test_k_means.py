@@ -8,8 +8,7 @@ import torch
 
 from tagwright.encoders.device import best_device
 from tagwright.papers import maclr_stage1
-from tagwright.training import k_means as module
-from tagwright.training.k_means import k_means
+from tagwright.papers.maclr_stage1 import k_means
 from tagwright.types import Floats, Longs
 
 
@@ -26,7 +25,7 @@ def test_vectors_close_to_an_axis_are_a_cluster(monkeypatch: pytest.MonkeyPatch)
     whole = [clusters for clusters in found if len({*zip(clusters.tolist(), axes.tolist(), strict=True)}) == 3]
     assert len(whole) >= 2  # others start with two instances of an axis, and stay there
     assert all(len(set(clusters.tolist())) == 3 for clusters in whole)
-    monkeypatch.setattr(module, "CELLS", 20)  # in parts of 6
+    monkeypatch.setattr(maclr_stage1, "CELLS", 20)  # in parts of 6
     for seed in range(5):
         np.testing.assert_array_equal(k_means(vectors, 3, best_device(), seed=seed), found[seed])
 

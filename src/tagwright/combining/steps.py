@@ -1,0 +1,198 @@
+"""The steps of a ranking: each takes the ranking of the step before it and returns another.
+
+A weighted sum comes first; labels may be appended, a learned combiner may rank anew, confidences are added, and a
+language model may re-rank. Also what steps say of a score: what each stage, or group of features, adds to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+
+from tagwright.combining.pool import CandidatePool
+from tagwright.types import Doubles, Label, Run
+
+
+class Step(Protocol):
+    """Turn a ranking of a pool of candidates into another one.
+
+    To add one, write a frozen dataclass of typed options, and register it in your package as an entry point in the
+    group `tagwright.steps`. `save` stores the options, and arrays if there are any. Members with a default here may be
+    left out. This example ranks each candidate by its highest score in any stage:
+
+        @dataclass(frozen=True, kw_only=True)
+        class Best(Step):
+            "Ranks candidates by their highest score in any stage, times the factor. Scores must share a scale."
+            factor: float = 1.0
+
+            def apply(self, pool, run):
+                best = np.max([pool.scores(name) for name in pool.stages], axis=0)
+                return pool.run.rescored(self.factor * best)
+
+            def check(self, retrievers, rerankers):
+                if len(retrievers) + len(rerankers) < 2:
+                    raise ConfigError("this step needs two stages or more; add one, or use a weighted sum")
+                return ()
+
+            def describe(self, stages, before):
+                return f"the best of {', '.join(stages)}"
+
+            def save(self, folder):
+                write_manifest(folder, "best score", {"options": asdict(self)})
+
+            @classmethod
+            def load(cls, folder, labels):
+                return read_options(folder, cls, read_manifest(folder, "best score").get("options"))
+    """
+
+    def apply(self, pool: CandidatePool, run: Run) -> Run:
+        """Return the new ranking. run: that of the step before; of the first step, the candidates of the pool.
+
+        It may have candidates added or left out. A stage computes scores only when `pool.scores` is called for it.
+        """
+        ...
+
+    def explain(
+        self,
+        pool: CandidatePool,  # noqa: ARG002
+        run: Run,  # noqa: ARG002
+        before: Contributions | None,
+    ) -> Contributions | None:
+        """Return what each stage or group of features adds to the new scores; None if the step cannot say.
+
+        run, before: the ranking that `apply` is given, and what adds to its scores.
+        """
+        return before
+
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> Collection[str]:  # noqa: ARG002
+        """Return the stages that this step alone uses, which the pool of other steps does not show.
+
+        Called when a tagger is made, with the stages that are left for this step. Raises ConfigError if the step
+        cannot use them.
+        """
+        return ()
+
+    def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
+        """Return one line that describes the ranking, such as "exact_match 0.5, tfidf 1; combined by evidence".
+
+        before: the line of the step before.
+        """
+        return before
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
+        """Return a copy for another vocabulary. Parameters of a label are kept if both vocabularies have its id."""
+        return self
+
+    def save(self, folder: Path) -> None:
+        """Write the step into an existing empty folder; the caller moves the folder to its place atomically."""
+        ...
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
+        """Load a step saved for the same labels. Raises ModelError when files are missing or damaged."""
+        ...
+
+
+S = TypeVar("S", bound=Step)
+
+
+def last(steps: Sequence[Step], kind: type[S]) -> S | None:
+    """Return the last step of a kind; None where there is none."""
+    found: S | None = next((step for step in reversed(steps) if issubclass(type(step), kind)), None)  # type: ignore[assignment]
+    return found
+
+
+def before_last(steps: Sequence[Step], kind: type[Step]) -> tuple[Step, ...]:
+    """Return the steps before the last one of a kind; all of them where there is none."""
+    places = [place for place, step in enumerate(steps) if issubclass(type(step), kind)]
+    return tuple(steps[: places[-1]]) if places else tuple(steps)
+
+
+class Contribution(NamedTuple):
+    """What a stage or a group of features adds to the score of a suggestion: "dense", 0.41."""
+
+    feature: str
+    added: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions:
+    """The contributions to the scores of candidates.
+
+    candidates: in any order. names: of the stages and groups. added: (suggestions, names). What is added to a candidate
+    and a constant, the same for all candidates of a document, are its score.
+    """
+
+    candidates: Run
+    names: tuple[str, ...]
+    added: Doubles
+
+    def of(self, row: int, labels: Collection[int]) -> dict[int, tuple[Contribution, ...]]:
+        """Return the contributions to the score of each of these labels of a document, the largest first.
+
+        A label that is no candidate has none.
+
+        >>> found = Contributions(Run.from_rows([{7: 3.0}]), ("svm", "dense"), np.array([[-1.0, 4.0]]))
+        >>> found.of(0, [7, 8])
+        {7: (Contribution(feature='dense', added=4.0), Contribution(feature='svm', added=-1.0)), 8: ()}
+        """
+        start, end = self.candidates.indptr[row : row + 2].tolist()
+        places = {label: start + place for place, label in enumerate(self.candidates.labels[start:end].tolist())}
+        return {label: self._at(places[label]) if label in places else () for label in labels}
+
+    def aligned(self, candidates: Run) -> dict[str, Doubles]:
+        """Return what each stage or group adds to other candidates of the same documents, (suggestions,) each."""
+        head = self.candidates
+        runs = (Run(head.indptr, head.labels, each.astype(np.float32)) for each in self.added.T)
+        parts = (run.scores_of(candidates).astype(np.float64) for run in runs)
+        return dict(zip(self.names, parts, strict=True))
+
+    def _at(self, place: int) -> tuple[Contribution, ...]:
+        values = self.added[place]
+        order = np.argsort(-np.abs(values), kind="stable")
+        return tuple(Contribution(self.names[each], float(values[each])) for each in order)
+
+
+def centred(candidates: Run, added: Doubles) -> Doubles:
+    """(suggestions, features) beside the mean candidate of the document: what is the same for all becomes 0.
+
+    >>> centred(Run.from_rows([{1: 2.0, 2: 1.0}]), np.array([[5.0, 3.0], [5.0, 1.0]])).tolist()
+    [[0.0, 1.0], [0.0, -1.0]]
+    """
+    sizes = np.maximum(np.diff(candidates.indptr), 1)
+    means = [np.bincount(candidates.rows, column, len(candidates)) / sizes for column in added.T]
+    return added - np.stack(means, axis=1)[candidates.rows] if means else added
+
+
+def grouped(names: Collection[str], added: Doubles) -> dict[str, Doubles]:
+    """Add up the features of each group: "svm: score" and "svm: reciprocal rank" are of the group "svm".
+
+    >>> added = np.array([[0.5, 1.0, 0.25]])
+    >>> {name: each.tolist() for name, each in grouped(["svm: score", "dense: score", "svm: rank"], added).items()}
+    {'svm': [0.75], 'dense': [1.0]}
+    """
+    sums = dict[str, Doubles]()
+    for name, column in zip(names, added.T, strict=True):
+        group = name.partition(": ")[0]
+        sums[group] = sums[group] + column if group in sums else column.copy()
+    return sums
+
+
+def divided(whole: Doubles, parts: Mapping[str, Doubles]) -> tuple[dict[str, Doubles], Doubles]:
+    """Divide what a sum adds among its parts, in proportion to each; returns the shares and what is left.
+
+    Where the sum lowers a score, or all its parts are 0, none of them is to blame, and all is left.
+
+    >>> shares, left = divided(np.array([6.0, -1.0]), {"tfidf": np.array([1.0, 1.0]), "dense": np.array([2.0, 0.0])})
+    >>> {name: each.tolist() for name, each in shares.items()}, left.tolist()
+    ({'tfidf': [2.0, 0.0], 'dense': [4.0, 0.0]}, [0.0, -1.0])
+    """
+    positive = {name: np.maximum(each, 0.0) for name, each in parts.items()}
+    total = sum(positive.values(), np.zeros(len(whole)))
+    divisible = (whole > 0) & (total > 0)
+    rate = np.divide(whole, total, out=np.zeros(len(whole)), where=divisible)
+    return {name: rate * each for name, each in positive.items()}, np.where(divisible, 0.0, whole)
