@@ -76,5 +76,5 @@ def _decide(decisions: Iterable[Decision]) -> None:
     file = ReviewFile("reviews.sqlite")
     stored = Decisions(file)
     for decision in decisions:
-        stored.add(decision)
+        stored.add_all([decision])
     file.close()

@@ -81,7 +81,7 @@ def test_labels_that_were_found_by_search_are_gold_and_no_examples(tmp_path: Pat
     file = reviewed(tmp_path / "reviews.sqlite", ("d0", "wasp", "ann", "reject"))
     with closing(ReviewFile(file)) as opened:
         for document in ("d0", "d1"):
-            Decisions(opened).add(Decision(document=document, label="bank", reviewer="ann", action="accept"))
+            Decisions(opened).add_all([Decision(document=document, label="bank", reviewer="ann", action="accept")])
     wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
     right, judged = apply_reviews(Run.from_rows([[], []]), [Document("d0"), Document("d1")], LABELS, file)
     assert [labels.tolist() for labels, _ in right] == [[bank], []]  # nothing else is known of d1
@@ -96,7 +96,7 @@ def test_what_a_reviewer_saw_and_did_not_accept_is_wrong_once_the_document_is_fi
             Decision(document=document, label=label, reviewer="ann", action="shown")
             for document in ("d0", "d1") for label in ("bank", "wasp")
         ])  # fmt: skip
-        decisions.add(Decision(document="d0", reviewer="ann", action="done"))
+        decisions.add_all([Decision(document="d0", reviewer="ann", action="done")])
     wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
     right, judged = apply_reviews(Run.from_rows([[], []]), [Document("d0"), Document("d1")], LABELS, file)
     assert [labels.tolist() for labels, _ in right] == [[bank], [bank]]

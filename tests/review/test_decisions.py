@@ -35,7 +35,7 @@ def test_accepted_labels_are_those_that_more_accept_than_reject(store: Decisions
 
 def test_a_third_reviewer_settles_a_difference(store: Decisions) -> None:
     store.add_all([decided("accept", "tax"), decided("reject", "tax", reviewer="ben")])
-    store.add(decided("accept", "tax", reviewer="eve"))
+    store.add_all([decided("accept", "tax", reviewer="eve")])
     assert (store.labels(), store.differences()) == ({"d": ["tax"]}, [])
     store.add_all([decided("undo", reviewer="eve"), decided("reject", "tax", reviewer="eve")])
     assert (store.labels(), store.differences()) == ({}, [])
@@ -43,7 +43,7 @@ def test_a_third_reviewer_settles_a_difference(store: Decisions) -> None:
 
 def test_undo_takes_back_the_last_event_of_the_reviewer_in_this_document(store: Decisions) -> None:
     store.add_all([decided("accept", "bee"), decided("accept", "tax"), decided("accept", "ant", reviewer="ben")])
-    store.add(decided("undo"))
+    store.add_all([decided("undo")])
     assert store.labels() == {"d": ["bee", "ant"]}
     store.add_all([decided("undo"), decided("undo")])
     assert store.labels() == {"d": ["ant"]}
@@ -53,7 +53,7 @@ def test_undo_takes_back_the_last_event_of_the_reviewer_in_this_document(store: 
 def test_a_later_verdict_replaces_an_earlier_one_until_it_is_undone(store: Decisions) -> None:
     store.add_all([decided("accept", "bee"), decided("reject", "bee")])
     assert store.verdicts() == {("d", "bee"): {"ann": "reject"}}
-    store.add(decided("undo"))
+    store.add_all([decided("undo")])
     assert store.verdicts() == {("d", "bee"): {"ann": "accept"}}
 
 
@@ -81,24 +81,24 @@ def test_right_labels_are_told_apart_by_how_they_were_found(store: Decisions) ->
         [decided("accept", "bee", rank=1), decided("accept", "fly", rank=2), decided("reject", "tax", rank=3)]
     )
     store.add_all([decided("accept", "ant", rank=50, drawn_from=80), decided("accept", "wasp")])
-    store.add(decided("accept", "hive", document="sent", reviewer="koha"))
+    store.add_all([decided("accept", "hive", document="sent", reviewer="koha")])
     assert store.statistics().right == RightLabels(total=4, suggested=2, added=1)
 
 
 def test_what_was_never_shown_is_unknown(store: Decisions) -> None:
     store.add_shown([seen("bee", rank=1), seen("tax", rank=2)])
-    store.add(decided("accept", "bee", rank=1))
+    store.add_all([decided("accept", "bee", rank=1)])
     assert store.judged() == {"d": {"bee"}}  # ann may still judge tax
     store.add_all([decided("accept", "ant"), decided("done")])
     assert store.judged() == {"d": {"bee", "tax"}}  # ant was found by search: of those, right ones alone are known
     assert store.labels() == {"d": ["bee", "ant"]}
-    store.add(decided("undo"))
+    store.add_all([decided("undo")])
     assert store.judged() == {"d": {"bee"}}
 
 
 def test_of_a_document_with_nothing_but_added_labels_nothing_is_an_example(store: Decisions) -> None:
     store.add_shown([seen("bee", rank=1)])
-    store.add(decided("accept", "ant"))
+    store.add_all([decided("accept", "ant")])
     assert store.judged() == {}
 
 
@@ -113,7 +113,7 @@ def test_what_was_shown_is_no_verdict_and_cannot_be_undone(store: Decisions) -> 
     store.add_shown([seen("bee", rank=1), seen("tax", rank=2, confidence=0.5)])
     store.add_shown([seen("bee", rank=1), seen("tax", rank=1, confidence=0.5)])  # only what changed is stored again
     assert [event.label for _, event in store.events()] == ["bee", "tax", "tax"]
-    store.add(decided("undo"))
+    store.add_all([decided("undo")])
     assert store.shown("d")["ann", "tax"].rank == 1
     assert (store.current(), store.labels(), store.statistics().verdicts) == ([], {}, 0)
 
@@ -124,7 +124,7 @@ def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) ->
         store.add_all([decided("accept", "bee", document, rank=1), decided("done", document=document)])
     assert store.recall() is None
     store.add_shown([seen("ant", rank=30, drawn_from=4), seen("fly", document="e", rank=25, drawn_from=4)])
-    store.add(decided("accept", "ant", rank=30, drawn_from=4))
+    store.add_all([decided("accept", "ant", rank=30, drawn_from=4)])
     recall = store.recall()
     assert recall
     # One right suggestion a document; half of those drawn are right, so two of the four below each are missed.
@@ -135,7 +135,7 @@ def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) ->
 
 def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: Path) -> None:
     event = decided("accept", "bee", rank=3, confidence=0.25, model="m1", note="é")
-    assert store.add(event) == 1
+    assert store.add_all([event])[-1] == 1
     ((number, again),) = Decisions(ReviewFile(tmp_path / "reviews.sqlite")).events()
     assert number == 1
     assert again.time.endswith("+00:00")

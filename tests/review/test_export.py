@@ -288,8 +288,10 @@ def test_the_estimated_recall_is_shown(path: Path) -> None:
     file = ReviewFile(path)
     for label, drawn_from in (("http://x.org/bee", None), ("tax", 4)):
         event = Decision(document="d2", reviewer="Ann", action="shown", label=label, rank=1, drawn_from=drawn_from)
-        Decisions(file).add(event)
-    Decisions(file).add(Decision(document="d2", reviewer="Ann", action="accept", label="http://x.org/bee", rank=1))
+        Decisions(file).add_all([event])
+    Decisions(file).add_all(
+        [Decision(document="d2", reviewer="Ann", action="accept", label="http://x.org/bee", rank=1)]
+    )
     file.close()
     recall = json.loads(printed(path, "--json"))["recall"]
     assert (recall["value"], recall["high"], recall["drawn"]) == (1.0, 1.0, 1)
@@ -316,7 +318,7 @@ def test_a_file_on_a_read_only_disk_is_read(path: Path, monkeypatch: pytest.Monk
 
 def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_path: Path) -> None:
     with closing(ReviewFile(path)) as open_:
-        Decisions(open_).add(Decision(document="d2", reviewer="Zoe", action="accept", label="late"))
+        Decisions(open_).add_all([Decision(document="d2", reviewer="Zoe", action="accept", label="late")])
         for name in ("alone", "all"):
             for suffix in ("", "-wal", *["-shm"] * (name == "all")):
                 shutil.copy(f"{path}{suffix}", tmp_path / f"{name}{suffix}")
@@ -338,7 +340,7 @@ def test_reading_makes_no_file_and_goes_on_when_a_server_opens_it(path: Path) ->
         assert "d3" not in Decisions(reading).labels()
         assert {each: each.read_bytes() for each in path.parent.iterdir()} == before
         with closing(ReviewFile(path)) as served:
-            Decisions(served).add(Decision(document="d3", reviewer="Zoe", action="accept", label="late"))
+            Decisions(served).add_all([Decision(document="d3", reviewer="Zoe", action="accept", label="late")])
             assert Decisions(reading).labels()["d3"] == ["late"]
 
 
@@ -346,7 +348,7 @@ def test_a_plain_copy_of_a_served_file_is_whole(path: Path, tmp_path: Path) -> N
     """Also while another process has it open, and of the file alone, without its journal."""
     with closing(ReviewFile(path)) as served, closing(ReviewFile(path)) as other:
         for number, file in enumerate((served, other, served)):
-            Decisions(file).add(Decision(document=f"n{number}", reviewer="Zoe", action="accept", label="late"))
+            Decisions(file).add_all([Decision(document=f"n{number}", reviewer="Zoe", action="accept", label="late")])
             shutil.copy(path, tmp_path / "copy")
             with closing(ReviewFile.open_existing(tmp_path / "copy")) as copied:
                 assert [each.label for each in Decisions(copied).current(f"n{number}") if each.label] == ["late"]
@@ -355,7 +357,7 @@ def test_a_plain_copy_of_a_served_file_is_whole(path: Path, tmp_path: Path) -> N
 def test_a_backup_holds_all_and_replaces_no_review(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.sqlite"
     with closing(ReviewFile(path)) as served:
-        Decisions(served).add(Decision(document="d2", reviewer="Zoe", action="accept", label="late"))
+        Decisions(served).add_all([Decision(document="d2", reviewer="Zoe", action="accept", label="late")])
         secret = served.secret()
         printed(path, "--backup", str(copy))
     assert [each.name for each in tmp_path.glob("copy*")] == ["copy.sqlite"]
@@ -398,11 +400,11 @@ def test_nothing_is_written_to_a_file_that_is_not_in_its_place_any_more(
     decision = Decision(document="d2", reviewer="Zoe", action="accept", label="late")
     with closing(ReviewFile(path)) as served:
         served.copy_to(tmp_path / "copy.sqlite")
-        Decisions(served).add(decision)
+        Decisions(served).add_all([decision])
         displace(path, tmp_path / "copy.sqlite")
         before = path.read_bytes() if path.exists() else b""
         with pytest.raises(DisplacedError, match="was replaced or removed"):
-            Decisions(served).add(decision)
+            Decisions(served).add_all([decision])
         assert (path.read_bytes() if path.exists() else b"") == before
 
 

@@ -107,7 +107,7 @@ def test_decisions_stay_with_their_texts(north: Path, tmp_path: Path) -> None:
     other = review(tmp_path / "other.sqlite", [HIVES, BEES], ("Ben", "accept", "1", "hive"))
     with closing(ReviewFile(other)) as file:
         (own,) = ReviewedDocuments(file).add([BEES]).ids
-        Decisions(file).add(Decision(reviewer="Ben", action="accept", document=own, label="honey"))
+        Decisions(file).add_all([Decision(reviewer="Ben", action="accept", document=own, label="honey")])
     found = merged(north, other)
     assert (found.documents, found.decisions) == (1, 2)
     with closing(ReviewFile.open_existing(north)) as file:
@@ -160,7 +160,7 @@ def test_an_export_of_verdicts_tells_what_was_blind(tmp_path: Path) -> None:
     found = merged(target, tmp_path / "old.jsonl")
     assert (found.decisions, found.without_text) == (3, [])
     with closing(ReviewFile(target)) as file:
-        Decisions(file).add(Decision(document="1", reviewer="Eve", action="done"))
+        Decisions(file).add_all([Decision(document="1", reviewer="Eve", action="done")])
     assert content(target)[2] == {"1": ["bee"]}
 
 

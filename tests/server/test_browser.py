@@ -179,7 +179,7 @@ def test_a_document_takes_a_key_for_each_verdict_and_one_more(browser: Browser, 
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_the_overview_is_sorted_by_its_columns(browser: Browser, review: Review, address: str, scripts: bool) -> None:
-    review.decisions.add(Decision(document="d3", reviewer="Ben", action="skip"))
+    review.decisions.add_all([Decision(document="d3", reviewer="Ben", action="skip")])
     with visiting(browser, address, "Ann", width=DESK, scripts=scripts) as page:
         page.goto(f"{address}/review/overview?q=bees")
         for column, way, number in (
@@ -408,8 +408,8 @@ def test_a_blind_document_without_own_labels_is_judged_by_keys_and_not_closed_by
 def test_the_button_trains_a_version_which_is_used_and_left_again(
     browser: Browser, review: Review, address: str
 ) -> None:
-    review.decisions.add(Decision(document="d1", reviewer="Ann", action="accept", label=BEE, rank=1))
-    review.decisions.add(Decision(document="d1", reviewer="Ann", action="done"))
+    review.decisions.add_all([Decision(document="d1", reviewer="Ann", action="accept", label=BEE, rank=1)])
+    review.decisions.add_all([Decision(document="d1", reviewer="Ann", action="done")])
     with visiting(browser, address, "Ben") as page:
         page.goto(f"{address}/review/overview")
         page.click("text=Train the tagger")

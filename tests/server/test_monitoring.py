@@ -77,6 +77,6 @@ def test_acceptance_is_that_of_finished_documents_of_the_version(tmp_path: Path)
                 for rank, each in enumerate(verdicts, 1)
             )  # fmt: skip
             if number != 3:  # the last one is not finished
-                decisions.add(Decision(document=id_, reviewer="Ann", action="done", model=version))
+                decisions.add_all([Decision(document=id_, reviewer="Ann", action="done", model=version)])
         assert decisions.acceptances("b 1") == [0.5, 1.0]
         assert decisions.acceptances("b 2") == [0.75]

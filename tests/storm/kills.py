@@ -175,7 +175,7 @@ def _decide_repeatedly(folder: Path) -> None:
     decisions = Decisions(ReviewFile(folder / "reviews.sqlite"))
     handle = os.open(folder / "acknowledged", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     for i in range(100_000):
-        number = decisions.add(Decision(document=str(i), reviewer="ann", action="accept", label="bee"))
+        number = decisions.add_all([Decision(document=str(i), reviewer="ann", action="accept", label="bee")])[-1]
         os.write(handle, f"{number}\n".encode())
 
 

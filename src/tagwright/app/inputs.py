@@ -211,8 +211,10 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
         return True
 
     places, read_of = dict[str, str](), Counter[str]()
+    located = ((file, *each) for file, documents in sources(docs, reading, chosen) for each in documents)
     try:
-        for file, place, document in each_within_limits(_located(docs, reading, chosen), collect=collect):
+        for file, line, document in each_within_limits(located, collect=collect):
+            place = f"{file}:{line}" if line else file
             if (first := places.setdefault(document.id, place)) is not place:
                 by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
                 raise repeated_id(document.id, first, place, by_line=by_line)
@@ -229,12 +231,6 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
     if damaged:
         _log.warning("%s left out: not readable", many(len(damaged), "document"))
         skip(damaged.values())
-
-
-def _located(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[tuple[str, str, Document]]:
-    for file, documents in sources(docs, reading, chosen):
-        for line, document in documents:
-            yield file, (f"{file}:{line}" if line else file), document
 
 
 def sources(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[tuple[str, Iterator[Located]]]:

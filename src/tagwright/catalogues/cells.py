@@ -6,20 +6,21 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import TypeAlias
 from xml.sax.saxutils import escape
 
 from tagwright.errors import InputError
 from tagwright.readers.limits import current_limits
 from tagwright.readers.lines import marked_encoding
 
-_Rows = Sequence[tuple[int, Sequence[str]]]
+Rows: TypeAlias = Sequence[tuple[int, Sequence[str]]]
 "The rows that were read: line or number, and cells."
 
-_Span = tuple[int, int]
+_Span: TypeAlias = tuple[int, int]
 
 
 def change_text(
-    content: bytes, rows: _Rows, place: int, changes: Mapping[int, str], path: Path, *, quotes: bool
+    content: bytes, rows: Rows, place: int, changes: Mapping[int, str], path: Path, *, quotes: bool
 ) -> bytes:
     """The content of CSV (quotes) or TSV with other cells at a place of rows, which may lack it.
 
@@ -51,7 +52,7 @@ def change_text(
         raise InputError(problem, path) from None
 
 
-def _located(text: str, rows: _Rows, *, quotes: bool, path: Path) -> tuple[str, list[list[_Span]]]:
+def _located(text: str, rows: Rows, *, quotes: bool, path: Path) -> tuple[str, list[list[_Span]]]:
     """The separator of a table, and where the cells of its rows are. Raises InputError."""
     for delimiter in ",;\t|:" if quotes else "\t":
         spans = [row for row in _spans(text, delimiter, quotes=quotes) if any(text[a:b].strip('" \t') for a, b in row)]
@@ -111,12 +112,14 @@ def change_workbook(content: bytes, part: str, place: int, changes: Mapping[int,
 
 def _with_cell(head: bytes, cells: bytes, place: int, text: str, path: Path) -> bytes:
     """A row of a sheet with another text in a cell. head: its attributes."""
+    from openpyxl.utils import column_index_from_string, get_column_letter
+
     number = int(re.findall(rb'\sr="(\d+)"', head)[0])
     end, attributes = len(cells), b""
     start = end
     for cell in re.finditer(rb"<c\b([^>]*?)(?:/>|>.*?</c>)", cells, re.DOTALL):
-        name = re.search(rb'\sr="([A-Z]+)\d+"', cell[1])
-        at = _column(name[1].decode()) if name else -1
+        name = re.search(rb'\sr="([A-Z]{1,3})\d+"', cell[1])
+        at = column_index_from_string(name[1].decode()) - 1 if name else -1
         if at < 0 or (at == place and b"<f" in cell[0]):
             raise InputError("has a cell that cannot be changed; save the sheet as CSV", path, number)
         if at >= place:
@@ -125,24 +128,7 @@ def _with_cell(head: bytes, cells: bytes, place: int, text: str, path: Path) -> 
             attributes = style[0] if at == place and style else b""
             break
     content = escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", " ", text)).encode()
-    reference = f"{_letters(place)}{number}".encode()
+    reference = f"{get_column_letter(place + 1)}{number}".encode()
     new = b'<c r="%s"%s t="inlineStr"><is><t xml:space="preserve">%s</t></is></c>' % (reference, attributes, content)
     head = re.sub(rb'\sspans="[^"]*"', b"", head)
     return b"<row%s>%s</row>" % (head, cells[:start] + new + cells[end:])
-
-
-def _column(letters: str) -> int:
-    """The place of a column from 0.
-
-    >>> _column("A"), _column("AB"), _letters(0), _letters(27)
-    (0, 27, 'A', 'AB')
-    """
-    number = 0
-    for letter in letters:
-        number = 26 * number + ord(letter) - 64
-    return number - 1
-
-
-def _letters(place: int) -> str:
-    before, last = divmod(place, 26)
-    return (_letters(before - 1) if before else "") + chr(65 + last)

@@ -100,9 +100,8 @@ def write_copy(
         if subjects is None:
             return set(), []
         earlier = written_before(before)
-        kept, gone = list[Field](), list[Field]()
-        for place, field in enumerate(before):
-            (gone if place in earlier else kept).append(field)
+        gone = [before[place] for place in sorted(earlier)]
+        kept = [field for place, field in enumerate(before) if place not in earlier]
         fields = fields_of(subjects, provenance, kept, gone)
         counts[position] = len(fields) // 2, sum(field.tag == "650" for field in gone)
         return earlier, fields

@@ -129,9 +129,8 @@ def fields_of(
         if _has(record, field):
             continue
         link += 1
-        origin = _origin(each, provenance, each.date or provenance.date)
-        if date := dates.get((_unlinked(field), _unlinked(origin))):
-            origin = _origin(each, provenance, each.date or date)
+        earlier_date = dates.get((_unlinked(field), _unlinked(_origin(each, provenance, ""))))
+        origin = _origin(each, provenance, each.date or earlier_date or provenance.date)
         fields.append(_linked(field, link))
         origins.append(_linked(origin, link))
     return [*fields, *origins]
@@ -143,7 +142,8 @@ def written_before(fields: Sequence[Field]) -> set[int]:
     A 650 without its link ($8), or with one to the 883 of others too, is a cataloguer's.
     """
     origins = {place for place, each in enumerate(fields) if each.tag == "883"}
-    own = {place for place in origins if any(map(_is_own_name, fields[place].values("a")))}
+    named = {place: [name.split(" ", 1)[0].lower() for name in fields[place].values("a")] for place in origins}
+    own = {place for place in origins if "tagwright" in named[place]}
     links = _links(fields[place] for place in own) - _links(fields[place] for place in origins - own)
     subjects = {place: _links([each]) for place, each in enumerate(fields) if each.tag == "650"}
     return own | {place for place, linked in subjects.items() if linked and linked <= links}
@@ -193,10 +193,6 @@ def _origin(subject: NewSubject, provenance: Provenance, date: str) -> Field:
     confidence = [] if subject.confidence is None else [("c", f"{subject.confidence:.4f}".rstrip("0").rstrip("."))]
     agency = [("q", provenance.agency)] if provenance.agency else []
     return Field("883", f"{subject.assigned} ", (("a", provenance.method), *confidence, ("d", date), *agency))
-
-
-def _is_own_name(process: str) -> bool:
-    return process.split(" ", 1)[0].lower() == "tagwright"
 
 
 def _linked(field: Field, link: int) -> Field:

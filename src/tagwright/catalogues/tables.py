@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from tagwright.catalogues.cells import change_text, change_workbook
+from tagwright.catalogues.cells import Rows, change_text, change_workbook
 from tagwright.catalogues.subjects import NewSubject
 from tagwright.core.checked import shown
 from tagwright.core.display import many
@@ -27,8 +27,6 @@ FORMATS = ("csv", "tsv", "xlsx")
 
 New: TypeAlias = Callable[[int], Sequence[NewSubject]]
 "Line or row of a document -> the subjects to add, without those that it has."
-
-_Rows: TypeAlias = Sequence[tuple[int, Sequence[str]]]
 
 
 class _Style(NamedTuple):
@@ -94,7 +92,7 @@ def write_table(
     return enriched, added
 
 
-def _style(rows: _Rows, names: Vocabulary, source: str, columns: Columns, place: Place) -> _Style:
+def _style(rows: Rows, names: Vocabulary, source: str, columns: Columns, place: Place) -> _Style:
     """Where and how to write, by the header and the cells of the column."""
     header = column_names(rows[0][1])
     sample = [dict(zip(header, cells, strict=False)) for _, cells in rows[1 : SAMPLE + 1]]

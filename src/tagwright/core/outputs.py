@@ -63,17 +63,16 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
             if not (log and Path(other).is_dir()) and _is_among(path, str(other)):
                 raise OccupiedError(f"{where}: is read or written here already ({other}); choose another name")
         place = link_target(path)
-        if place.exists() and not place.is_file():
-            if place.is_dir():
-                raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
-            return  # a pipe or a device
-        if place.is_file():
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
+        if not place.exists():
+            check_writable(place)
+        elif place.is_file():  # else a pipe or a device
             _refuse_ours(place, where)
-        if log and place.is_file():
-            place.open("ab").close()
-            return
-        check_writable(place)
-        if place.is_file():
+            if log:
+                place.open("ab").close()
+                return
+            check_writable(place)
             _refuse_mounted(place)
 
 
@@ -85,11 +84,7 @@ def check_kind(path: Path, own: str = "", name: str = "", like: Path | None = No
     """
     if not path.is_file() or not path.stat().st_size:
         return
-    if like is not None:
-        is_own = _kind_of(path) == _kind_of(like)
-    else:
-        is_own = bool(own) and re.match(own.encode(), _start_of(path)) is not None
-    if not is_own:
+    if not (_kind_of(path) == _kind_of(like) if like else own and re.match(own.encode(), _start_of(path))):
         raise OccupiedError(
             f"{f'{name} {path}'.lstrip()}: is a file of another kind, not replaced; choose another name"
         )

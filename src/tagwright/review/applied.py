@@ -138,15 +138,12 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
         right[rows.pop(document)].clear()
     for document, row in rows.items():
         judged[row] |= {labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index}
-    has_any = False
-    for (document, label), by_reviewer in verdicts.items():
-        if document not in rows or label not in labels.index or document not in examples:
-            continue
-        has_any, row, position = True, rows[document], labels.index[label]
-        if set(by_reviewer.values()) == {"accept"}:
-            right[row].add(position)
+    known = [each for each in verdicts if each[0] in rows and each[0] in examples and each[1] in labels.index]
+    for document, label in known:
+        if set(verdicts[document, label].values()) == {"accept"}:
+            right[rows[document]].add(labels.index[label])
         else:
-            right[row].discard(position)
+            right[rows[document]].discard(labels.index[label])
     decided_here = [label for document, label in verdicts if document in rows]
     if lacking := [label for label in decided_here if label not in labels.index]:
         _log.warning(
@@ -154,7 +151,7 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
             "accepted ones with this vocabulary, and what replaces them", len(lacking), len(decided_here),
             shown(lacking[0]),
         )  # fmt: skip
-    if not has_any and not any(judged):
+    if not known and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Run.from_rows(right), Run.from_rows(judged)
 

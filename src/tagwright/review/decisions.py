@@ -69,20 +69,11 @@ class Decisions:
         self._applied = 0  # the number of the last event in `_current`
         self._current = CurrentDecisions()
 
-    def add(self, decision: Decision) -> int:
-        """Store an event, and return its number, from 1. It is on disk when this returns.
-
-        Raises StorageError if it cannot be written.
-
-        Parameters
-        ----------
-        decision : Decision
-            The event; without a time it gets the present one.
-        """
-        return self.add_all([decision])[-1]
-
     def add_all(self, decisions: Iterable[Decision]) -> list[int]:
-        """Store events together, all of them or none, and return their numbers. Raises StorageError."""
+        """Store events together, all of them or none, and return their numbers, from 1. Raises StorageError.
+
+        They are on disk when this returns. An event without a time gets the present one.
+        """
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         statement = f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
         return self._file.insert(statement, [astuple(replace(event, time=event.time or now)) for event in decisions])
@@ -136,7 +127,7 @@ class Decisions:
     def events_shown(self) -> list[Decision]:
         """Return the event that last showed a label of a document to a reviewer, for each of them."""
         with self._up_to_date() as current:
-            return [event for document in current.shown_documents() for event in current.shown(document).values()]
+            return list(current.events_shown())
 
     def judged(self) -> dict[str, set[str]]:
         """Return document -> labels to use as training examples, because they are known to be right or wrong.

@@ -55,7 +55,8 @@ class ReviewedDocuments:
         while batch := list(islice(rest, 500)):
             self._insert(batch)
             stored_ids = [self.find(document) for document in batch]
-            renamed = {row: self._with_own_id(batch[row]) for row, id_ in enumerate(stored_ids) if id_ is None}
+            unknown = {row: batch[row] for row, id_ in enumerate(stored_ids) if id_ is None}
+            renamed = {row: replace(each, id=f"{each.id}-{self._key(each)[:_DIGITS]}") for row, each in unknown.items()}
             self._insert(renamed.values())
             ids += [id_ or renamed[row].id for row, id_ in enumerate(stored_ids)]
             changed += dict.fromkeys(batch[row].id for row in renamed)
@@ -105,9 +106,6 @@ class ReviewedDocuments:
     def _key(self, document: Document) -> str:
         """Return a digest of the text as it will be read from the file: cleaned, and whatever its white space."""
         return text_key(checked(document, Place(self._file.path))).hex()
-
-    def _with_own_id(self, document: Document) -> Document:
-        return replace(document, id=f"{document.id}-{self._key(document)[:_DIGITS]}")
 
     def _read(self, number: int, content: str) -> Document:
         try:

@@ -129,8 +129,7 @@ class CurrentDecisions:
             if (name := self.name_of(event.reviewer, is_new=True)) != event.reviewer:
                 event = replace(event, reviewer=name)
             if event.action == "shown":
-                assert event.label is not None
-                self._shown.setdefault(event.document, {})[event.reviewer, event.label] = event
+                self._shown.setdefault(event.document, {})[event.reviewer, event.label or ""] = event
                 continue
             stack = self._stacks.setdefault(event.document, {}).setdefault(event.reviewer, [])
             if event.action != "undo":
@@ -165,9 +164,9 @@ class CurrentDecisions:
         """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
         return self._shown.get(document, {})
 
-    def shown_documents(self) -> Iterable[str]:
-        """Return the ids of the documents of which something was shown."""
-        return self._shown
+    def events_shown(self) -> Iterator[Decision]:
+        """Iterate over the events that last showed a label to a reviewer, document by document."""
+        return (event for shown in self._shown.values() for event in shown.values())
 
     def blind(self, document: str) -> dict[str, list[str]]:
         """Return reviewer -> the labels that were given blind and still hold, for reviewers who did so.

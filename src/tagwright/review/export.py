@@ -132,7 +132,9 @@ def export_lines(
     if output == "annif":
         return _annif(file, labels, replace_gone=replace_gone)
     if output in ("label_studio", "argilla"):
-        return tool_lines(output, _shown(file, labels, replace_gone=replace_gone))
+        every = _in_vocabulary(file, labels, labelled_documents(file), replace_gone=replace_gone)
+        named = ((each, [(id_, labels[id_].name if labels else id_) for id_ in each.labels]) for each, _ in every)
+        return tool_lines(output, ((each, [Shown(*pair, 1.0) for pair in pairs]) for each, pairs in named))
     if output in ("jsonl", "blind"):
         given = {id_: named for id_, named in Decisions(file).blind().items() if named}
         documents = _to_train_on(file, labels) if output == "jsonl" else labelled_documents(file, labels, given)
@@ -207,13 +209,6 @@ def table(
             row += [join_labels(list(gone)), join_labels([" ".join(new) for new in gone.values()])]
         row.append("blind" if was_reviewed_blind(document) else "")
         yield [*row, *(join_labels(document.metadata.get(field, ())) for field in others)]
-
-
-def _shown(
-    file: ReviewFile, labels: Vocabulary | None, *, replace_gone: bool
-) -> Iterator[tuple[Document, list[Shown]]]:
-    for document, _ in _in_vocabulary(file, labels, labelled_documents(file), replace_gone=replace_gone):
-        yield document, [Shown(id_, labels[id_].name if labels else id_, 1.0) for id_ in document.labels]
 
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:

@@ -44,8 +44,8 @@ class DisplacedError(StorageError):
 class ReviewFile:
     """An open review file. Several threads and processes may use it at a time.
 
-    Raises InputError for a file of another kind or version, for one without tables that are not to be made, and for one
-    that SQLite cannot open or write.
+    Raises InputError for a file of another kind or version, for one without tables that is read only, and for one that
+    SQLite cannot open or write.
 
     Parameters
     ----------
@@ -53,17 +53,15 @@ class ReviewFile:
         The file, created if missing; ":memory:" for none.
     read_only : bool
         Write nothing, as for a file on a read-only disk.
-    create : bool
-        Make the tables if there are none; a file that is read only is left as it is.
     """
 
-    def __init__(self, path: Path | str, *, read_only: bool = False, create: bool = True) -> None:
+    def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
         self.path = Path(path)
-        self._lock, self._is_immutable = threading.Lock(), False
+        self._lock, self._is_immutable = threading.RLock(), False
         try:
             self._database = self._connect_read_only() if read_only else self._connect(self.path)
             version = self._version()
-            if version is None and (read_only or not create):
+            if version is None and read_only:
                 log = f"{self.path.name}-wal"
                 problem = f"holds no review; of a file that a server had open, {log} beside it is to be copied as well"
                 raise InputError(problem, self.path)
@@ -80,7 +78,7 @@ class ReviewFile:
     def open_existing(cls, path: Path) -> Self:
         """Open a file to read its decisions, also on a read-only or full disk. Raises InputError if it has none."""
         if not path.is_file():
-            raise InputError("no such file; expected a file of reviews", path)
+            raise InputError("no such file; give a file of `tagwright serve --reviews`", path)
         return cls(path, read_only=True)
 
     def close(self) -> None:
@@ -108,7 +106,7 @@ class ReviewFile:
         Raises StorageError, DisplacedError as `check_in_place` does.
         """
         with self._lock:
-            self._check_in_place()
+            self.check_in_place()
             try:
                 with self._database:
                     return [int(self._database.execute(statement, row).lastrowid or 0) for row in rows]
@@ -128,16 +126,10 @@ class ReviewFile:
 
     def check_in_place(self) -> None:
         """Raise DisplacedError where another file, or none, is in the place of the one that is open for writing."""
-        with self._lock:
-            self._check_in_place()
-
-    def _check_in_place(self) -> None:
-        if not self._opened:
-            return
         if not all(is_in_place(path, opened) for path, opened in self._opened):
             raise DisplacedError(self.path)
-        if (version := self._schema_version()) != self._first_version:  # a copy that was written over the file
-            (known,) = self._database.execute("PRAGMA schema_version").fetchone()
+        if self._opened and (version := self._schema_version()) != self._first_version:  # a copy was written over it
+            ((known,),) = self.rows("PRAGMA schema_version")
             if version != known:  # nor was it changed by way of SQLite
                 raise DisplacedError(self.path)
 

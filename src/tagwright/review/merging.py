@@ -22,9 +22,6 @@ from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document
 
-_Key: TypeAlias = tuple[str, str, str | None, str]
-"Document, reviewer, label and kind of a decision: a later one replaces an earlier one with the same."
-
 _EXPORTED = (*get_args(Verdict), "note", "done", "skip", "blind", "shown")
 "The actions that an export of decisions has."
 
@@ -116,7 +113,8 @@ def _new(wanted: Iterable[Decision], decisions: Decisions, merged: Merged) -> li
     return new
 
 
-def _key(event: Decision) -> _Key:
+def _key(event: Decision) -> tuple[str, str, str | None, str]:
+    """Document, reviewer, label and kind of a decision: a later one replaces an earlier one with the same."""
     return event.document, event.reviewer, event.label, "" if event.label is not None else event.action
 
 

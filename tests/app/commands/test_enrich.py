@@ -132,7 +132,7 @@ def decide(*decisions: tuple[str, str, str]) -> None:
     for document, action, label in decisions:
         rank = None if label.endswith("!") else 1
         event: dict[str, Any] = {"label": label.rstrip("!"), "rank": rank} if label else {}
-        Decisions(file).add(Decision(document=document, reviewer="Ann", action=action, **event))  # type: ignore[arg-type]
+        Decisions(file).add_all([Decision(document=document, reviewer="Ann", action=action, **event)])  # type: ignore[arg-type]
     file.close()
 
 

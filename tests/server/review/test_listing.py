@@ -27,7 +27,9 @@ def review(tmp_path: Path) -> Review:
     ]
     for minute, (document, reviewer, action, label) in enumerate(decisions):
         time = f"2026-01-02T03:{minute:02}:00.000"
-        review.decisions.add(Decision(document=document, reviewer=reviewer, action=action, label=label, time=time))
+        review.decisions.add_all(
+            [Decision(document=document, reviewer=reviewer, action=action, label=label, time=time)]
+        )
     return review
 
 

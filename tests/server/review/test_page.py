@@ -763,7 +763,7 @@ def new_edition(review: Review) -> Review:
     review.documents.add([Document("m1", "Honey bees")])
     event: dict[str, Any] = {"document": "m1", "reviewer": "Ann", "action": "accept"}
     review.decisions.add_all([Decision(label=label, **event) for label in ("apis", "insect", "rain", "o", "fish")])
-    review.decisions.add(Decision(document="m1", reviewer="Ben", action="reject", label="fish"))
+    review.decisions.add_all([Decision(document="m1", reviewer="Ben", action="reject", label="fish")])
     return review
 
 

@@ -257,7 +257,7 @@ def test_a_training_without_news_makes_no_version_and_says_so_also_after_a_resta
     (served,) = saved_models([str(refitter.folder)])
     again = Review(served, first.file)
     assert said(run(again, refit_combiner, once, refitter.folder)) == same
-    again.decisions.add(Decision(document="0", reviewer="Ben", action="reject", label="r0"))
+    again.decisions.add_all([Decision(document="0", reviewer="Ben", action="reject", label="r0")])
     assert "Version 0003" in said(run(again, refit_combiner, once, refitter.folder))
     texts = Models(refitter.folder)[2].record["trainings"][0]["texts"]
     assert sorted(texts) == sorted(

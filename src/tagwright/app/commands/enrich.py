@@ -12,9 +12,6 @@ from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tagwright.data.corpus import Corpus
-    from tagwright.data.vocabulary import Vocabulary
-    from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.types import Run
 
 
@@ -65,8 +62,10 @@ def enrich(
     from tagwright.catalogues.copies import check, read_records
     from tagwright.catalogues.subjects import of_run
     from tagwright.core.display import many
+    from tagwright.data.run_files import fitting, read_run
     from tagwright.tagger import batches
     from tagwright.tagger.acceptance import SuggestOptions
+    from tagwright.tagger.cut import cut as cut_run
     from tagwright.types import Run
 
     if undecided and not reviews:
@@ -91,7 +90,9 @@ def enrich(
     names = inputs.named_in(asked, vocabulary)
     found: Run | None = None
     if run:
-        found = _of_file(run, corpus, vocabulary, options)
+        digests = dict[str, str]()
+        fitted = fitting(read_run(run, corpus.ids, vocabulary.index, digests), corpus, digests, run)
+        found = cut_run(vocabulary, fitted, options, vocabulary.own(corpus) if options.exclude_self else None)
     elif tagger:
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
     suggestions = {} if found is None else {"suggestions": of_run(found, names, asked)}
@@ -100,14 +101,3 @@ def enrich(
     enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **given)
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")
-
-
-def _of_file(run: Path, corpus: Corpus, vocabulary: Vocabulary, options: SuggestOptions) -> Run:
-    """The suggestions of a run file, for documents with the texts that were tagged."""
-    from tagwright.data.run_files import fitting, read_run
-    from tagwright.tagger.cut import cut
-
-    own = vocabulary.own(corpus) if options.exclude_self else None
-    digests = dict[str, str]()
-    found = read_run(run, corpus.ids, vocabulary.index, digests)
-    return cut(vocabulary, fitting(found, corpus, digests, run), options, own)

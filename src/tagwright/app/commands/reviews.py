@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -98,20 +99,15 @@ def reviews(
         raise ConfigError(
             f"--format is the format of an export; add --export: reviews {file} --export --format {output}"
         )
-    if not file.is_file():
-        raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
     if output == "xlsx":
         check_workbook_output("reviewed.xlsx")
-    opened = ReviewFile.open_existing(file)
-    try:
+    with closing(ReviewFile.open_existing(file)) as opened:
         if backup:
             opened.copy_to(backup)
         elif export:
             _export(opened, output or "jsonl", reading, chosen, replace_gone=replace_gone)
         else:
             _show(opened, _names(chosen, opened), as_json=as_json)
-    finally:
-        opened.close()
 
 
 def _import(files: Sequence[Path], reviewer: str) -> None:
@@ -122,15 +118,12 @@ def _import(files: Sequence[Path], reviewer: str) -> None:
 
     if len(files) == 1:
         raise ConfigError(f"import what? name files behind {files[0]}: reviews {files[0]} --import OTHER.sqlite")
-    target = ReviewFile(files[0])
-    try:
+    with closing(ReviewFile(files[0])) as target:
         for path in files[1:]:
             merged = merge(target, path, reviewer)
             for line in merged.lines(path):
                 print(escaped(line))
             skip(InputError(line, path) for line in merged.kept)
-    finally:
-        target.close()
 
 
 def _names(chosen: Named, opened: ReviewFile) -> Vocabulary | None:
@@ -212,7 +205,10 @@ def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> Non
     blind = f", {statistics.blind:,} of them blind" if statistics.blind else ""
     print(f"documents       {documents:,}, {statistics.documents:,} with verdicts, {statistics.done:,} finished{blind}")
     print(f"verdicts        {statistics.verdicts:,}, {differences:,} of them unsettled differences")
-    print(f"suggestions     {_share(statistics.accepted_share)}")
+    accepted = "no suggestion that was shown has a verdict"
+    if statistics.accepted_share is not None:
+        accepted = f"{100 * statistics.accepted_share:.0f}% of the suggestions with a verdict were accepted"
+    print(f"suggestions     {accepted}")
     print(f"right labels    {describe_right(statistics.right)}")
     if statistics.recall:
         print(f"                {describe_recall(statistics.recall)}")
@@ -228,9 +224,3 @@ def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> Non
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2f}"
-
-
-def _share(value: float | None) -> str:
-    if value is None:
-        return "no suggestion that was shown has a verdict"
-    return f"{100 * value:.0f}% of the suggestions with a verdict were accepted"

@@ -35,10 +35,8 @@ def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> l
     part, person = query.casefold(), person_of(query)
 
     def fits(row: Listed) -> bool:
-        return part in row.title.casefold() or part in row.id.casefold() or any(map(has_person, row.reviewers))
-
-    def has_person(name: str) -> bool:
-        return bool(person) and person in person_of(name)
+        is_theirs = bool(person) and any(person in person_of(name) for name in row.reviewers)
+        return is_theirs or part in row.title.casefold() or part in row.id.casefold()
 
     return [row._replace(title=row.title[:TITLE]) for row in rows if fits(row)]
 
@@ -62,18 +60,11 @@ def ordered(rows: Iterable[Listed], column: str) -> list[Listed]:
 
 
 def _listed(entry: Entry, state: DocumentState | None, events: list[Decision]) -> Listed:
+    is_done, is_skipped = (state.done_by, state.skipped_by) if state else ((), ())
     return Listed(
         *entry,
-        state=_state(state, events),
+        state="done" if is_done else "skipped" if is_skipped else "begun" if events else "open",
         labels=len(state.labels) if state else 0,
         reviewers=tuple(sorted({event.reviewer for event in events})),
         time=max((event.time for event in events), default=""),
     )
-
-
-def _state(state: DocumentState | None, events: list[Decision]) -> State:
-    if state and state.done_by:
-        return "done"
-    if state and state.skipped_by:
-        return "skipped"
-    return "begun" if events else "open"

@@ -52,7 +52,6 @@ from tagwright.server.review.listing import listed, ordered
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
-from tagwright.server.served_model import ServedModel
 from tagwright.server.turns import FREE
 from tagwright.text.words import clean
 
@@ -79,8 +78,9 @@ class ReviewPages:
         self.sessions = Sessions(self.access, self.review.file.secret())
         self._exports = Pool(partial(Worker, Exporter), 1, attempts=1)
         self._entrance = Entrance(
-            self.sessions, "/review/enter", "/review", "review", named=True, problem_content=self._header
-        )
+            self.sessions, "/review/enter", "/review", "review", named=True,
+            problem_content=lambda: {"progress": self.review.progress(), "here": "/review/overview"},
+        )  # fmt: skip
 
     def routes(self) -> list[Route]:
         """Return the routes of all pages, with that of the entrance."""
@@ -246,13 +246,10 @@ class ReviewPages:
             raise
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
-            for name, field in (
-                ("source", _("Code of the vocabulary")),
-                ("agency", _("Code of the library")),
-            ):
-                problem = problem.replace(option(name), field)
-            hold = f"“{_('The decisions hold where the text of a record has changed since')}”"
-            problem = problem.replace(option("changed_texts", python="changed_texts=True"), hold)
+            held = _("The decisions hold where the text of a record has changed since")
+            fields = {option("source"): _("Code of the vocabulary"), option("agency"): _("Code of the library")}
+            for name, field in (fields | {option("changed_texts", python="changed_texts=True"): f"“{held}”"}).items():
+                problem = problem.replace(name, field)
             return await self.overview(request, session, of_records=problem)
         if (left_out.gone or left_out.changed) and not text_of(form, "anyway"):
             return await self.overview(request, session, of_records=_("Nothing was written yet."), unwritten=left_out)
@@ -268,9 +265,9 @@ class ReviewPages:
         names.mkdir()
         self.review.model.tagger.vocabulary.save(names)
         chosen = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
-        given = {"records": path, "output": copy, "names": names, "reviews": self.review.file.path.resolve()}
-        told = {"source": source, "agency": agency, "is_command": is_command(), **chosen}
-        sent = json.dumps({**{name: str(place) for name, place in given.items()}, **told})
+        paths = {"records": path, "output": copy, "names": names, "reviews": self.review.file.path.resolve()}
+        given = {**paths, "source": source, "agency": agency, "is_command": is_command(), **chosen}
+        sent = json.dumps(given, default=str)
         printed, said = run_on(path, shown, ["-c", PROGRAM, sent], 60, 10_000_000)
         for line in said.splitlines()[-10:]:
             _log.warning("%s", line.replace(str(path), shown))
@@ -315,10 +312,11 @@ class ReviewPages:
         newest: the one trained last, before: the one used before the present one; "" for none.
         """
         model = self.review.model.snapshot()
+        in_use = _("In use: %(name)s, version %(version)s.") if model.number else _("In use: %(name)s.")
         found: dict[str, Any] = {
             "refitter": self.refitter,
             "follows": self.follower is not None and model.history is not None,
-            "in_use": _in_use(model),
+            "in_use": in_use % {"name": model.id if model.number else model.version, "version": model.number},
         }
         if self.refitter is None:
             return found
@@ -335,23 +333,16 @@ class ReviewPages:
     def _differences(self) -> list[dict[str, Any]]:
         """Return what the page shows of each difference on a known document; labels that are gone by their ids."""
         entries = {entry.id: entry for entry in self.review.documents.entries()}
-        vocabulary = self.review.model.tagger.vocabulary
+        vocabulary, language = self.review.model.tagger.vocabulary, current().language
         return [
             {
-                "number": entries[document].number,
-                "title": entries[document].title or document,
-                "id": label,
-                "label": vocabulary[label].name_in(current().language) if label in vocabulary.index else label,
-                "accepted_by": accepted_by,
-                "rejected_by": rejected_by,
+                **each._asdict(),
+                **entries[each.document]._asdict(),
+                "name": vocabulary[each.label].name_in(language) if each.label in vocabulary.index else each.label,
             }
-            for document, label, accepted_by, rejected_by in self.review.decisions.differences()
-            if document in entries
+            for each in self.review.decisions.differences()
+            if each.document in entries
         ]
-
-    def _header(self) -> dict[str, Any]:
-        """Return what the header of a page that shows a problem needs."""
-        return {"progress": self.review.progress(), "here": "/review/overview"}
 
     async def _page(
         self, request: Request, template: str, session: Session, large: Callable[[], dict[str, Any]] = dict,
@@ -384,13 +375,6 @@ def _download(path: Path, name: str, media: str) -> Response:
 
     headers = {"Content-Length": str(path.stat().st_size), "Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(pieces(), media_type=media, headers=headers)
-
-
-def _in_use(model: ServedModel) -> str:
-    """A sentence on the version that is served."""
-    if not model.number:
-        return _("In use: %(name)s.") % {"name": model.version}
-    return _("In use: %(name)s, version %(version)s.") % {"name": model.id, "version": model.number}
 
 
 def _decision(form: Form, reviewer: str) -> Decision:
