@@ -55,7 +55,7 @@ class Config(Checked):
 
     candidates_each: AtLeastZero = 10
     """Number of candidates of each retriever to re-rank beside these, which it may find alone: a label that nearly all
-    documents have stands in no text. Chosen on train documents, see docs/results/few-labels.md."""
+    documents have stands in no text. Chosen on train documents, see the results page "Few labelled documents"."""
 
     exclude_self: bool | None = None
     """Never suggest the label that has the id of the document. None: where most documents are labels, and none is

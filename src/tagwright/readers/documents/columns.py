@@ -329,11 +329,16 @@ def _source_of_column(column: str) -> str:
 
 
 def _check_text(sample: Sequence[Record], there: Sequence[str], fields: Columns, place: Place, table: bool) -> None:
-    """Raise InputError where no column is title or text: of a table always, of records if one of them may be."""
+    """Raise InputError where no column is title or text: of a table always, of records if one of them may be.
+
+    A table of ids, or of ids and labels, is what a run is scored with: it has no column that could be a text.
+    """
     names = {*fields.values(), *there}
     if names & ({"title"} | _TEXTS | _FOREIGN) or (not table and names & {"metadata", "subjects"}):
         return
     free = [column for column in there if column not in {*fields, *_KNOWN}]
+    if not free:
+        return
     lengths = {column: sum(map(len, _filled(sample, column))) for column in free}
     likely = max(free, key=lambda column: lengths[column], default="")
     if table or lengths.get(likely):
