@@ -448,3 +448,11 @@ def test_latin_letters_are_read_again(text: str) -> None:
 def test_every_text_can_be_written_without_signs_of_the_format(text: str) -> None:
     written = to_marc8("".join(sign for sign in text if sign >= " " and not "\ud800" <= sign <= "\udfff"))
     assert not set(written) & set(b"\x1b\x1d\x1e\x1f")
+
+
+def test_a_subject_that_was_only_left_is_written_where_an_earlier_copy_wrote_it_and_nowhere_else() -> None:
+    origin, left = Provenance(source="zoo", date="20260102"), BEE._replace(kept=True)
+    written = fields_of([BEE], origin)
+    assert fields_of([left], origin) == []  # the record has it in a form of its own
+    assert fields_of([left], origin, record=(), earlier=written) == written
+    assert fields_of([left], origin, record=written, earlier=written) == []

@@ -72,7 +72,7 @@ def enrich(
             if (row := rows.get(line)) is None:
                 return ()
             had = {position for _, _, position, _ in names.subjects(corpus[row])}
-            return [each for each in of_row(row) or () if names.index[each.id] not in had]
+            return [each for each in of_row(row) or () if names.index[each.id] not in had and not each.kept]
 
         with within_limits(encoding=reading.get("encoding") or ""):
             columns = reading.get("columns") or {}
@@ -93,9 +93,10 @@ def _reviewed(
     had = {position for _, _, position, _ in names.subjects(corpus[row])}
     had |= {names.resolve(read_reference(text)[1].partition("--")[0]) for text in corpus[row].labels}
     accepted = [
-        NewSubject.of(names[names.index[label]], assigned="1" if suggested else "2", date=date, names_in=names_in)
+        NewSubject.of(
+            names[names.index[label]], assigned="1" if suggested else "2", date=date, names_in=names_in
+        )._replace(kept=label in outcome.unpressed and names.index[label] in had)
         for label, (suggested, date) in outcome.accepted.items()
-        if not (label in outcome.unpressed and names.index[label] in had)
     ]
     return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
 

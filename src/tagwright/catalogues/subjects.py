@@ -20,7 +20,10 @@ Assigned: TypeAlias = Literal["0", "1", "2"]
 
 
 class NewSubject(NamedTuple):
-    """A subject to add. date: when it was assigned, YYYYMMDD, "" for the date of the copy; language: of the name."""
+    """A subject to add. date: when it was assigned, YYYYMMDD, "" for the date of the copy; language: of the name.
+
+    kept: whether a reviewer only left it, as the record had it: it is no news of the record.
+    """
 
     id: str
     name: str
@@ -28,6 +31,7 @@ class NewSubject(NamedTuple):
     assigned: Assigned = "0"
     date: str = ""
     language: str = ""
+    kept: bool = False
 
     @classmethod
     def of(
@@ -114,6 +118,7 @@ def fields_of(
 
     record: its other fields. A subject that one of them has is left out, and links ($8) begin above theirs. earlier:
     fields of an earlier copy, which these replace: what is the same keeps its date, so that a copy of a copy is equal.
+    A subject that was only kept is written again where the earlier copy wrote it, and not where the record has it.
 
     >>> bees = NewSubject("http://x.org/1", "Bees", confidence=0.825)
     >>> subject, origin = fields_of([bees], Provenance(source="zoo", date="20260131", method="tagwright"))
@@ -126,7 +131,7 @@ def fields_of(
     fields, origins = list[Field](), list[Field]()
     for each in subjects:
         field = subject_field(each.id, each.name, provenance.source, each.language)
-        if _has(record, field):
+        if _has(record, field) or (each.kept and not _has(earlier, field)):
             continue
         link += 1
         earlier_date = dates.get((_unlinked(field), _unlinked(_origin(each, provenance, ""))))
