@@ -30,7 +30,7 @@ from tagwright.core.progress import silence
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.errors import ConfigError, TagwrightError
+from tagwright.errors import ConfigError, TagwrightError, on_command_line
 from tagwright.training import loop
 from tagwright.training.callbacks import Row, watch
 from tagwright.training.config import TrainingPlan, rate_at
@@ -201,6 +201,14 @@ def test_without_a_terminal_one_line_says_how_long_and_where_the_log_is(
     static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    with on_command_line():
+        said_of_a_training(static, tmp_path, capsys, monkeypatch)
+
+
+def said_of_a_training(
+    static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A training says a line, one that is resumed when it has ended none, one without a folder no place."""
     run(static, tmp_path)
     logged = f"logged in {tmp_path / 'log.jsonl'}, which a saved tagger keeps as training*.jsonl"
     assert capsys.readouterr().err == f"tagwright: training: 24 steps of 8 pairs, {logged}\n"

@@ -78,7 +78,7 @@ class ReviewFile:
     def open_existing(cls, path: Path) -> Self:
         """Open a file to read its decisions, also on a read-only or full disk. Raises InputError if it has none."""
         if not path.is_file():
-            raise InputError("no such file; give a file of `tagwright serve --reviews`", path)
+            raise InputError("no such file; give a file of reviews that a server has written", path)
         return cls(path, read_only=True)
 
     def close(self) -> None:
