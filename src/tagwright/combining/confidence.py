@@ -111,10 +111,6 @@ class Curve(Checked, Confidence):
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
         """Return the ranking with confidences."""
-        return self.confident(run)
-
-    def confident(self, run: Run) -> Run:
-        """Return a ranking with confidences; of its pool nothing is asked."""
         scored = with_log_scores(run) if self.log_scores else run
         logits = self.slope * zscores(scored) + self.slope_of_scores * scored.scores + self.intercept
         return replace(run, confidences=sigmoid(logits).astype(np.float32))
