@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 from tests.unsure import without_confidences
 
 from tagwright.app.suggestions import COLUMNS, reason_line, suggestion_lines
+from tagwright.combining.label_free import LabelFree
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.tagger import Reason, zero_shot
+from tagwright.tagger import Reason, Tagger, zero_shot
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, EvidenceSpan, Label
 
@@ -53,9 +56,23 @@ TAGGER = without_confidences(zero_shot.fit(LABELS, CONFIG))
 TEXTS = [Document("a", title="Bees"), Document("b", title="Taxes")]
 
 
-def lines(output: str, *, explain: bool = False) -> list[str]:
-    found = TAGGER.suggestions(TEXTS, SuggestOptions(k=1), explain=explain)
-    return list(suggestion_lines(found, TAGGER, output))  # type: ignore[arg-type]
+def lines(output: str, *, explain: bool = False, tagger: Tagger = TAGGER) -> list[str]:
+    found = tagger.suggestions(TEXTS, SuggestOptions(k=1), explain=explain)
+    return list(suggestion_lines(found, tagger, output))  # type: ignore[arg-type]
+
+
+def test_an_explanation_says_what_made_the_confidence() -> None:
+    """The best of two labels: the figure, what the formula reads of it, and once what the formula is."""
+    sure = replace(TAGGER, steps=(*TAGGER.steps, LabelFree().of_vocabulary(2)))
+    found = [line.strip() for line in lines("text", explain=True, tagger=sure)]
+    figures = [re.fullmatch(r"(0\.\d\d)  confidence: rank 1, .*, labels in all 2", line) for line in found]
+    said = " ".join(found)
+    assert len(list(filter(None, figures))) == 2
+    assert said.count("confidence: by a formula fitted on other corpora, without labelled documents") == 1
+    best = json.loads(lines("jsonl", explain=True, tagger=sure)[0])["suggestions"][0]
+    assert best["estimate"]["features"]["rank"] == 1
+    assert next(filter(None, figures))[1] == f"{best['confidence']:.2f}"  # type: ignore[index]
+    assert not any("confidence" in line for line in lines("text", explain=True))
 
 
 def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tagwright.combining.confidence import Curve, Platt
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.reranked import Reranked, RerankOptions
-from tagwright.combining.steps import Step
+from tagwright.combining.steps import Contributions, Step
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.types import Distribution, Document, Floats, Run, Stage
@@ -66,8 +66,8 @@ def test_what_each_stage_adds_is_the_score() -> None:
     asked, _ = pool([{5: 1, 7: 9}, {}])
     first, again = WeightedSum(), Reranked(OPTIONS)
     before = asked.without("llm")
-    found = again.explain(asked, first.apply(before, FOUND), first.explain(before, FOUND, None))
-    assert found
+    added = first.explain(before, FOUND, Contributions.nothing(FOUND))
+    found = again.explain(asked, first.apply(before, FOUND), added)
     assert found.names == ("words", "llm")
     assert {each.feature: each.added for each in found.of(0, [7])[7]} == {"words": 7.0, "llm": 3.0}
 
@@ -91,6 +91,18 @@ def test_confidences_that_were_not_learned_stay_in_their_order() -> None:
     assert run.confidences is not None
     assert run.labels.tolist() != plain.labels.tolist()
     assert run.confidences.tolist() == plain.confidences.tolist()
+
+
+def test_what_was_read_for_a_confidence_is_not_said_of_the_label_that_gets_it() -> None:
+    """The second label is first after re-ranking and has the confidence that the first had."""
+    asked, _ = pool([{6: 9, 5: 1}, {}])
+    curve, run = Curve(slope=1.0), ranked(asked)
+    before = curve.explain(asked, run, Contributions.nothing(run))
+    assert before.estimates
+    assert before.estimates.of(0, [6])[6].features[1] == ("score", 8.0)
+    found = Reranked(OPTIONS).explain(asked, curve.apply(asked, run), before).estimates
+    assert found
+    assert found.of(0, [6]) == {6: ("a logistic curve, learned from labelled documents; in the order of llm", ())}
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:

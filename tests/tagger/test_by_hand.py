@@ -15,7 +15,7 @@ from tests.fixed import Fixed
 
 from tagwright.combining.candidate_features import FeatureOptions
 from tagwright.combining.combiner import Combiner
-from tagwright.combining.confidence import Curve
+from tagwright.combining.confidence import Curve, Mapped, fit_score_map
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Step
@@ -55,6 +55,49 @@ def test_a_curve_makes_confidences_of_standard_scores(tmp_path: Path) -> None:
     assert run.confidences == pytest.approx([0.75, 0.25])
     curve.save(tmp_path)
     assert Curve.load(tmp_path, LABELS) == curve
+
+
+def test_a_curve_says_what_made_a_confidence(tmp_path: Path) -> None:
+    """The scores 3 and 1 of two candidates have the standard scores 1 and -1; 40 texts taught the curve."""
+    ranked = Run.from_rows([{0: 3.0, 1: 1.0}] * 40)
+    curve = Curve.fit(ranked, np.arange(80) % 2 == 0)
+    curve.save(tmp_path)
+    steps = (WeightedSum(), Curve.load(tmp_path, LABELS))
+    best, *_ = Tagger(LABELS, {"a": Fixed({0: 3.0, 1: 1.0})}, steps=steps).explain("Anything.")
+    assert best.estimate
+    assert best.estimate.by == "a logistic curve, learned from 40 labelled documents"
+    assert dict(best.estimate.features) == pytest.approx({"standard score": 1.0, "score": 3.0})
+
+
+@pytest.mark.parametrize(("documents", "curve"), [(5, "a logistic curve"), (1200, "isotonic regression")])
+def test_a_score_map_says_what_made_a_confidence(documents: int, curve: str, tmp_path: Path) -> None:
+    ranked = Run.from_rows([{0: 3.0, 1: 1.0}] * documents)
+    score_map = fit_score_map(ranked.scores, np.arange(2 * documents) % 2 == 0, ranked.rows)
+    Mapped(score_map).save(tmp_path)
+    tagger = Tagger(LABELS, {"a": Fixed({0: 7.0})}, steps=(WeightedSum(), Mapped.load(tmp_path, LABELS)))
+    best, *_ = tagger.explain("Anything.")
+    assert best.estimate
+    assert best.estimate.to_json() == {
+        "by": f"{curve}, learned from {documents:,} labelled documents",
+        "features": {"score": best.score},
+    }
+
+
+def test_without_labelled_documents_it_says_what_the_formula_reads() -> None:
+    """Of three labels, the first has the evidence log2(1 + 3) = 2, the second log2(1 + 1) = 1."""
+    steps = (WeightedSum(), LabelFree().of_vocabulary(3))
+    best, second = Tagger(LABELS, {"a": Fixed({0: 3.0, 1: 1.0})}, steps=steps).explain("Anything.")
+    assert best.estimate
+    assert second.estimate
+    assert best.estimate.by == "a formula fitted on other corpora, without labelled documents"
+    bits, lead = "bits of names", "lead over others"
+    assert dict(best.estimate.features) == pytest.approx({"rank": 1, bits: 3, lead: 1, "labels in all": 3})
+    assert dict(second.estimate.features) == pytest.approx({"rank": 2, bits: 1, lead: -1, "labels in all": 3})
+
+
+def test_a_ranking_without_confidences_says_nothing_of_any() -> None:
+    best, *_ = Tagger(LABELS, {"a": Fixed({0: 3.0})}).explain("Anything.")
+    assert best.estimate is None
 
 
 def test_a_sum_of_ranks_adds_reciprocal_ranks() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.steps import Contribution
+from tagwright.combining.steps import Contribution, Contributions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Evidence, zero_shot
@@ -70,7 +70,7 @@ def test_the_parts_of_a_weighted_sum_are_its_score(by: str) -> None:
     pool = tagger.candidates([Document("d", abstract=TEXT), Document("e", abstract="Tax law for orchards.")])
     combiner = WeightedSum(by=by, weights={"exact_match": 0.5, "tfidf": 2.0})  # type: ignore[arg-type]
     ranked = combiner.apply(pool, pool.run)
-    explained = combiner.explain(pool, pool.run, None)
+    explained = combiner.explain(pool, pool.run, Contributions.nothing(pool.run))
     for row, (labels, scores) in enumerate(ranked):
         parts = explained.of(row, labels.tolist())
         assert [sum(each.added for each in parts[label]) for label in labels.tolist()] == pytest.approx(scores.tolist())
@@ -98,6 +98,6 @@ def test_every_name_among_the_reasons_is_explained_once() -> None:
 def test_a_single_stage_adds_the_whole_score() -> None:
     tagger = zero_shot.fit(LABELS, zero_shot.Config(stages=("tfidf",), language="english"))
     pool: CandidatePool = tagger.candidates([Document("d", abstract=TEXT)])
-    found = WeightedSum().explain(pool, pool.run, None)
+    found = WeightedSum().explain(pool, pool.run, Contributions.nothing(pool.run))
     assert found.names == ("tfidf",)
     assert np.allclose(found.added[:, 0], pool.run.scores)

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tagwright.app.render import WIDTH, one_line, shortened
 from tagwright.combining.confidence import confidence_level, squashed
+from tagwright.combining.steps import Estimate
 from tagwright.core.checked import shown
 from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
@@ -112,7 +113,9 @@ def _texts(tagged: Tagged, tagger: Tagger, naming: Naming) -> Iterator[str]:
     explained = set[str]()
     for document, suggested in tagged:
         yield from as_text(document, suggested, naming)
-        new = [line for line in legend(_reasons(suggested), tagger.meanings) if line not in explained]
+        made_by = (f"confidence: by {each.estimate.by}" for each in suggested if each.estimate)
+        lines = dict.fromkeys(chain(legend(_reasons(suggested), tagger.meanings), made_by))
+        new = [line for line in lines if line not in explained]
         explained.update(new)
         if new:
             yield from textwrap.wrap(f"({'; '.join(new)})", WIDTH, initial_indent="  ", subsequent_indent="   ")
@@ -133,6 +136,8 @@ def as_text(document: Document, suggested: Sequence[Suggestion], naming: Naming)
             names = " ".join(f'"{one_line(one)}"' for one in each.translated)
             yield f"{_INDENT}{shortened(names, WIDTH)} ~ {one_line(each.name)}"
         yield from (f"{_INDENT}{reason_line(reason, document)}" for reason in each.reasons)
+        if each.estimate and each.confidence is not None:
+            yield f"{_INDENT} {each.confidence:5.2f}  {estimate_line(each.estimate)}"
         yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
         yield "  (no suggestion)"
@@ -161,6 +166,16 @@ def reason_line(reason: Reason, document: Document) -> str:
     return line
 
 
+def estimate_line(estimate: Estimate) -> str:
+    """What was read for a confidence.
+
+    >>> estimate_line(Estimate("a curve", (("score", 3.1415), ("rank", 1.0))))
+    'confidence: score 3.14, rank 1'
+    """
+    read = (f"{name} {value:,.{0 if value.is_integer() else 2}f}" for name, value in estimate.features)
+    return f"confidence: {', '.join(read)}" if estimate.features else "confidence"
+
+
 def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger, naming: Naming) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
     records = [_record(each, document, asked=bool(naming.language)) for each in naming.named(document, suggested)]
@@ -179,6 +194,8 @@ def _record(named: _Named, document: Document, *, asked: bool) -> dict[str, Any]
     if each.evidence:
         content["reasons"] = [reason.to_json() for reason in each.reasons]
         content["evidence"] = [_evidence(one, document) for one in each.evidence]
+    if each.estimate:
+        content["estimate"] = each.estimate.to_json()
     if each.neighbours:
         content["neighbours"] = [asdict(one) for one in each.neighbours]
     if each.translated:

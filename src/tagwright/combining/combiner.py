@@ -69,10 +69,10 @@ class Adapted(Step):
         ranked: Run = self.combiner.combine(pool)
         return ranked
 
-    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> Contributions | None:  # noqa: ARG002
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
         """Return what it says of its scores, if it can."""
         explain = getattr(self.combiner, "explain", None)
-        return explain(pool) if explain else None
+        return (explain(pool) if explain else None) or Contributions.nothing(run)
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> tuple[str, ...]:
         """Raise ConfigError if it cannot combine these stages."""
@@ -147,8 +147,8 @@ def _weighted_sum(folder: Path, labels: Sequence[Label], *, log_scores: bool = F
         return (ranked,)
     if saved.confidence == "fitted":
         slope, intercept = saved.curve
-        options = {"slope": slope, "intercept": intercept, "slope_of_scores": saved.slope_of_scores}
-        return ranked, Curve(**options, log_scores=log_scores)
+        of_scores = saved.slope_of_scores
+        return ranked, Curve(slope=slope, intercept=intercept, slope_of_scores=of_scores, log_scores=log_scores)
     if saved.confidence == "label_free":
         many = saved.labels_per_document
         return ranked, LabelFree(labels_per_document=many, few_labels=saved.few_labels, log_scores=log_scores)

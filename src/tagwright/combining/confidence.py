@@ -7,15 +7,16 @@ the labels of the documents they belong to (out of fold): a score that has seen 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.fusion import zscores
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.steps import Step, last
-from tagwright.core.checked import Checked
+from tagwright.combining.steps import Contributions, Estimates, Step, last
+from tagwright.core.checked import AtLeastZero, Checked
+from tagwright.core.display import many
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Doubles, Label, Longs, Mask, Run
@@ -38,10 +39,15 @@ Word: TypeAlias = Literal["likely", "possible", "unlikely"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Isotonic:
-    """A rising line through knots, level beyond the first and the last. scores: (knots,) rising; values: (knots,)."""
+    """A rising line through knots, level beyond the first and the last. scores: (knots,) rising; values: (knots,).
+
+    documents: how many labelled ones it was learned from, 0 where that is not known.
+    """
 
     scores: Doubles
     values: Doubles
+    documents: int = 0
+    name: ClassVar = "isotonic regression"
 
     def __call__(self, scores: NDArray[np.floating]) -> Doubles:
         """(n,) scores -> (n,) probabilities.
@@ -56,10 +62,12 @@ class Isotonic:
 
 @dataclass(frozen=True, slots=True)
 class Platt:
-    """A logistic curve, 1 / (1 + exp(-(slope * score + intercept))). slope: 0 or more."""
+    """A logistic curve, 1 / (1 + exp(-(slope * score + intercept))). slope: 0 or more. documents: as of `Isotonic`."""
 
     slope: float
     intercept: float
+    documents: int = 0
+    name: ClassVar = "a logistic curve"
 
     def __call__(self, scores: NDArray[np.floating]) -> Doubles:
         """(n,) scores -> (n,) probabilities.
@@ -99,6 +107,9 @@ class Curve(Checked, Confidence):
     log_scores: bool = False
     "Whether the scores are 1 / rank, of which the logarithm counts."
 
+    documents: AtLeastZero = 0
+    "The number of labelled documents it was learned from; 0 where that is not known."
+
     @classmethod
     def fit(cls, ranked: Run, right: Mask, *, log_scores: bool = False) -> Self:
         """Learn the curve from a ranking of documents whose labels no stage has seen.
@@ -107,13 +118,25 @@ class Curve(Checked, Confidence):
         """
         run = with_log_scores(ranked) if log_scores else ranked
         slope, slope_of_scores, intercept = fit_sum(run, zscores(run), right)
-        return cls(slope=slope, intercept=intercept, slope_of_scores=slope_of_scores, log_scores=log_scores)
+        return cls(
+            slope=slope,
+            intercept=intercept,
+            slope_of_scores=slope_of_scores,
+            log_scores=log_scores,
+            documents=len(np.unique(ranked.rows)),
+        )
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
         """Return the ranking with confidences."""
         scored = with_log_scores(run) if self.log_scores else run
         logits = self.slope * zscores(scored) + self.slope_of_scores * scored.scores + self.intercept
         return replace(run, confidences=sigmoid(logits).astype(np.float32))
+
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
+        """Return the same contributions, with the scores from which the confidences are computed."""
+        scored = with_log_scores(run) if self.log_scores else run
+        read = {"standard score": zscores(scored), "log score" if self.log_scores else "score": scored.scores}
+        return replace(before, estimates=Estimates(_learned(Platt.name, self.documents), run, read))
 
     def save(self, folder: Path) -> None:
         """Write the options."""
@@ -129,11 +152,16 @@ class Curve(Checked, Confidence):
 class Mapped(Confidence):
     """Confidences by a map from scores to probabilities, learned from labelled documents."""
 
-    score_map: "ScoreMap"
+    score_map: ScoreMap
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
         """Return the ranking with confidences."""
         return replace(run, confidences=self.score_map(run.scores).astype(np.float32))
+
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
+        """Return the same contributions, with the scores that are mapped to confidences."""
+        by = _learned(self.score_map.name, self.score_map.documents)
+        return replace(before, estimates=Estimates(by, run, {"score": run.scores}))
 
     def save(self, folder: Path) -> None:
         """Write the map."""
@@ -165,13 +193,13 @@ def fit_score_map(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Sco
     if documents < ISOTONIC_FROM:
         return fit_curve(scores, right, rows)
     kept, discounts = _first(scores, rows)
-    return fit_isotonic(scores[kept], right[kept], discounts, documents)
+    return replace(fit_isotonic(scores[kept], right[kept], discounts, documents), documents=documents)
 
 
 def fit_curve(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Platt:
     """The logistic curve, however many documents are labelled; the arguments are those of `fit_score_map`."""
     kept, discounts = _first(scores, rows)
-    return fit_platt(scores[kept], right[kept], discounts)
+    return replace(fit_platt(scores[kept], right[kept], discounts), documents=len(np.unique(rows)))
 
 
 def fit_sum(run: Run, standard: Doubles, right: Mask) -> tuple[float, float, float]:
@@ -274,25 +302,26 @@ def save_score_map(score_map: ScoreMap | None, folder: Path) -> None:
         return
     folder.mkdir(exist_ok=True)
     if isinstance(score_map, Isotonic):
-        write_manifest(folder, "score map", {"by": "isotonic"})
+        write_manifest(folder, "score map", {"by": "isotonic", "documents": score_map.documents})
         write_arrays(folder, {"scores": score_map.scores, "values": score_map.values})
     else:
-        write_manifest(folder, "score map", {"by": "platt"})
+        write_manifest(folder, "score map", {"by": "platt", "documents": score_map.documents})
         write_arrays(folder, {"coefficients": np.array([score_map.slope, score_map.intercept])})
 
 
 def load_score_map(folder: Path) -> ScoreMap:
     """A saved map. Raises ModelError when there is none, or it is damaged: it must rise, from 0 to 1."""
-    by = read_manifest(folder, "score map").get("by")
+    manifest = read_manifest(folder, "score map")
+    by, documents = manifest.get("by"), manifest.get("documents", 0)
     if by == "isotonic":
         scores, values = (_numbers(folder, name) for name in ("scores", "values"))
         rises = len(scores) and (np.diff(scores) > 0).all() and (np.diff(values) >= 0).all()
         if len(scores) == len(values) and rises and values[0] >= 0 and values[-1] <= 1:
-            return Isotonic(scores, values)
+            return Isotonic(scores, values, documents)
     elif by == "platt":
         slope, intercept = _numbers(folder, "coefficients", 2).tolist()
         if slope >= 0:
-            return Platt(slope, intercept)
+            return Platt(slope, intercept, documents)
     raise ModelError(f"{folder}: is damaged (no rising map from scores to probabilities); save the tagger again")
 
 
@@ -330,6 +359,15 @@ def _first(scores: NDArray[np.floating], rows: Longs) -> tuple[Mask, Doubles]:
     ranks = ranks_within(rows, scores)
     kept = np.asarray(ranks <= FIRST, np.bool_)
     return kept, np.asarray(1.0 / np.log2(1.0 + ranks[kept]), np.float64)
+
+
+def _learned(curve: str, documents: int) -> str:
+    """Say what a curve was learned from.
+
+    >>> _learned("a logistic curve", 50), _learned("a logistic curve", 0)
+    ('a logistic curve, learned from 50 labelled documents', 'a logistic curve, learned from labelled documents')
+    """
+    return f"{curve}, learned from {many(documents, 'labelled document') if documents else 'labelled documents'}"
 
 
 def _numbers(folder: Path, name: str, size: int | None = None) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tagwright.combining.confidence import Confidence, sigmoid, with_log_scores
 from tagwright.combining.fusion import zscores
 from tagwright.combining.pool import CandidatePool
+from tagwright.combining.steps import Contributions, Estimates
 from tagwright.core.checked import AtLeastOne, Checked, Positive
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.types import Doubles, Floats, Label, Longs, Run
@@ -66,6 +67,18 @@ class LabelFree(Checked, Confidence):
             return replace(run, confidences=label_free(pool, scored, self.labels_per_document))
         confidences = label_free_of_few(pool, scored, pool.evidence(scored), self.few_labels)
         return replace(run, confidences=confidences)
+
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:
+        """Return the same contributions, with what the model reads of each candidate."""
+        scored, bits = with_log_scores(run) if self.log_scores else run, named_bits(pool, run)
+        read: dict[str, NDArray[Any]] = {"rank": run.ranks, "bits of names": bits}
+        if self.few_labels is None:
+            read |= {"standard score": zscores(scored), "characters of the text": text_lengths(pool)[run.rows]}
+        else:
+            lead = leads(run, pool.evidence(scored))
+            read |= {"lead over others": lead, "labels in all": np.full(len(bits), self.few_labels)}
+        by = "a formula fitted on other corpora, without labelled documents"
+        return replace(before, estimates=Estimates(by, run, read))
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
         """Return a copy for another vocabulary: how many labels it has matters."""
@@ -117,10 +130,15 @@ def features_of_few(run: Run, evidence: NDArray[np.floating], bits: NDArray[np.f
     >>> features_of_few(run, np.array([2.5, 0.5]), np.zeros(2), 3).round(4).tolist()
     [[0.0, 2.0, 0.0, 1.0986], [0.6931, -2.0, 0.0, 1.0986]]
     """
+    few = np.full(len(bits), np.log(labels))
+    return np.column_stack([np.log(run.ranks), leads(run, evidence), np.log1p(bits), few])
+
+
+def leads(run: Run, evidence: NDArray[np.floating]) -> Doubles:
+    """(suggestions,) by how much the evidence is above that of the best other candidate: see `features_of_few`."""
     ranks, counts, starts = run.ranks, np.diff(run.indptr)[run.rows], run.indptr[:-1][run.rows]
     best_other = np.where(ranks == 1, starts + np.minimum(counts - 1, 1), starts)
-    lead = evidence - np.where(counts > 1, evidence[best_other], 0.0)
-    return np.column_stack([np.log(ranks), lead, np.log1p(bits), np.full(len(ranks), np.log(labels))])
+    return np.asarray(evidence - np.where(counts > 1, evidence[best_other], 0.0), np.float64)
 
 
 def features(

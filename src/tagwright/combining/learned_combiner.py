@@ -51,7 +51,7 @@ class LearnedCombiner(Step):
         scores = self.ranker.predict(self.described.describe(pool, head)) + self.bias[head.labels]
         return replace(run, confidences=None).rescored(_with_others(run, described, scores))
 
-    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> Contributions:
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:
         """Return what each stage and group of features adds to the scores of the candidates that are ranked anew.
 
         Each feature is compared with the mean candidate of the document. What the fixed sum adds is divided among its
@@ -61,7 +61,7 @@ class LearnedCombiner(Step):
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
         added = centred(head, np.column_stack([added, self.bias[head.labels]]))
         groups = grouped((*self.ranker.names, "label: bias"), added)
-        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], before.aligned(head) if before else {})
+        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], before.aligned(head))
         for name, share in shares.items():
             groups[name] = groups[name] + share
         return Contributions(head, tuple(groups), np.stack(list(groups.values()), axis=1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.steps import Contributions, Step
+from tagwright.combining.steps import Contributions, Estimates, Step
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
@@ -66,19 +66,21 @@ class Reranked(Step):
             sure = np.where(answered[again.rows], self.confidence(again.scores), sure).astype(np.float32)
         return replace(again, confidences=sure)
 
-    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> Contributions | None:
-        """Return what each stage or group of features adds to each score, and the stage.
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:
+        """Return what each stage or group of features adds to each score, and the stage, if those before are known.
 
-        The stage scores the first candidates of the ranking, and no others, unless it has.
+        The stage scores the first candidates of the ranking, and no others, unless it has. What was read for a
+        confidence is not said, as it was read of another label.
         """
-        if before is None:
-            return None
         by = self.options.by
         if not pool.has_scored(by):
             self.apply(pool, run)
+        estimates = before.estimates and Estimates(f"{before.estimates.by}; in the order of {by}", run, {})
+        if not before.names:
+            return replace(before, estimates=estimates)
         said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(before.candidates)
         columns = np.column_stack([before.added, points(said, self.options)])
-        return Contributions(before.candidates, (*before.names, by), columns)
+        return Contributions(before.candidates, (*before.names, by), columns, estimates)
 
     def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
         """Return what ranks before, and what ranks again."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.combining.pool import CandidatePool
 from tagwright.types import Doubles, Label, Run
@@ -56,15 +57,11 @@ class Step(Protocol):
         """
         ...
 
-    def explain(
-        self,
-        pool: CandidatePool,  # noqa: ARG002
-        run: Run,  # noqa: ARG002
-        before: Contributions | None,
-    ) -> Contributions | None:
-        """Return what each stage or group of features adds to the new scores; None if the step cannot say.
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
+        """Return what each stage or group of features adds to the new scores, and what made the confidences.
 
-        run, before: the ranking that `apply` is given, and what adds to its scores.
+        run, before: the ranking that `apply` is given, and the same of it. A step that cannot say what it adds returns
+        `Contributions.nothing(run)`.
         """
         return before
 
@@ -119,17 +116,58 @@ class Contribution(NamedTuple):
     added: float
 
 
+class Estimate(NamedTuple):
+    """What made a confidence. by: the curve or formula, in words. features: what it reads of the label, by name."""
+
+    by: str
+    features: tuple[tuple[str, float], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return both, the features as a table."""
+        return {"by": self.by, "features": dict(self.features)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """What made the confidences of a ranking. features: name -> (suggestions,) what is read of each of `ranked`."""
+
+    by: str
+    ranked: Run
+    features: Mapping[str, NDArray[np.generic]]
+
+    def of(self, row: int, labels: Collection[int]) -> dict[int, Estimate]:
+        """Return what made the confidence of each of these labels of a document, as far as they are ranked.
+
+        >>> found = Estimates("a curve", Run.from_rows([{7: 3.0}]), {"score": np.array([3.0])})
+        >>> found.of(0, [7, 8])
+        {7: Estimate(by='a curve', features=(('score', 3.0),))}
+        """
+        places = _places(self.ranked, row)
+        read = {label: places[label] for label in labels if label in places}
+        return {
+            label: Estimate(self.by, tuple((name, float(values[place])) for name, values in self.features.items()))
+            for label, place in read.items()
+        }
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """The contributions to the scores of candidates.
+    """The contributions to the scores of candidates, and what made their confidences.
 
     candidates: in any order. names: of the stages and groups. added: (suggestions, names). What is added to a candidate
-    and a constant, the same for all candidates of a document, are its score.
+    and a constant, the same for all candidates of a document, are its score. estimates: None without confidences, and
+    where a step cannot say.
     """
 
     candidates: Run
     names: tuple[str, ...]
     added: Doubles
+    estimates: Estimates | None = None
+
+    @classmethod
+    def nothing(cls, candidates: Run) -> Self:
+        """Return what says nothing of the candidates."""
+        return cls(candidates, (), np.zeros((len(candidates.labels), 0)))
 
     def of(self, row: int, labels: Collection[int]) -> dict[int, tuple[Contribution, ...]]:
         """Return the contributions to the score of each of these labels of a document, the largest first.
@@ -140,8 +178,7 @@ class Contributions:
         >>> found.of(0, [7, 8])
         {7: (Contribution(feature='dense', added=4.0), Contribution(feature='svm', added=-1.0)), 8: ()}
         """
-        start, end = self.candidates.indptr[row : row + 2].tolist()
-        places = {label: start + place for place, label in enumerate(self.candidates.labels[start:end].tolist())}
+        places = _places(self.candidates, row)
         return {label: self._at(places[label]) if label in places else () for label in labels}
 
     def aligned(self, candidates: Run) -> dict[str, Doubles]:
@@ -155,6 +192,12 @@ class Contributions:
         values = self.added[place]
         order = np.argsort(-np.abs(values), kind="stable")
         return tuple(Contribution(self.names[each], float(values[each])) for each in order)
+
+
+def _places(candidates: Run, row: int) -> dict[int, int]:
+    """Label -> its place among all candidates, of the candidates of a document."""
+    start, end = candidates.indptr[row : row + 2].tolist()
+    return {label: start + place for place, label in enumerate(candidates.labels[start:end].tolist())}
 
 
 def centred(candidates: Run, added: Doubles) -> Doubles:

@@ -68,7 +68,7 @@ class WeightedSum(Checked, Step):
         pool.keep_evidence(lambda: self._evidence(pool, ranked))
         return ranked
 
-    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> Contributions:  # noqa: ARG002
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
         """Return what each stage adds to each score: together they are the score."""
         voters = self._voters(pool)
         if len(voters) > 1:
@@ -173,8 +173,9 @@ class AppendLabels(Step):
         )
         return append_labels(both, run)
 
-    def explain(self, pool: CandidatePool, run: Run, before: Contributions | None) -> None:
-        """Say nothing: the scores are ranks."""
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
+        """Return nothing: the scores are ranks."""
+        return Contributions.nothing(run)
 
     def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
         """Return what goes before, and what follows."""

@@ -12,7 +12,7 @@ from tagwright.combining.combiner import as_step, load_steps
 from tagwright.combining.confidence import confidence_level, confidence_of
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.pool import CandidatePool, PoolOptions
-from tagwright.combining.steps import Contribution, Contributions, Step, last
+from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, shown
@@ -64,9 +64,9 @@ class Suggestion:
     score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
     from 0 to 1; None where the tagger does not estimate it. notation: the label's place in a classification; empty
     where it has none. evidence: of each stage that suggests the label, if requested, by what the stage adds to the
-    score. neighbours: the documents that share the label, for each requested meta-path. contributions: what each stage
-    or group of features adds to the score, the largest first, with the evidence. translated: the translated names by
-    which texts find the label too, with the evidence.
+    score. neighbours: the documents that share the label, for each requested meta-path. With the evidence too:
+    contributions: what each stage or group of features adds to the score, the largest first. translated: the translated
+    names by which texts find the label too. estimate: what made the confidence; None where that is not known.
     """
 
     id: str
@@ -78,6 +78,7 @@ class Suggestion:
     neighbours: tuple[NetworkEvidence, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     translated: tuple[str, ...] = ()
+    estimate: Estimate | None = None
 
     def __repr__(self) -> str:
         """Return the fields that say something, as the constructor takes them.
@@ -399,28 +400,26 @@ class Tagger:
         return next(self._evidence(pool, [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
-        """Yield the suggestions of each document of the pool with their evidence and contributions.
-
-        Some steps cannot say what they add.
-        """
+        """Yield the suggestions of each document of the pool with their evidence, contributions and estimates."""
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
         added = self.contributions(pool)
         for number, (row, places, evidence) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
-            parts = added.of(number, places) if added else {}
+            parts, made = added.of(number, places), added.estimates.of(number, places) if added.estimates else {}
             yield [
                 replace(
                     one,
-                    evidence=in_order(why, parts.get(place, ())),
-                    contributions=parts.get(place, ()),
+                    evidence=in_order(why, parts[place]),
+                    contributions=parts[place],
                     translated=self.vocabulary[place].translated,
+                    estimate=made.get(place),
                 )
                 for one, place, why in zip(row, places, evidence, strict=True)
             ]
 
-    def contributions(self, pool: CandidatePool) -> Contributions | None:
-        """Return what each stage or group of features adds to the scores of a pool; None where a step cannot say."""
-        run, added = pool.run, None
+    def contributions(self, pool: CandidatePool) -> Contributions:
+        """Return what each stage or group of features adds to the scores of a pool, and what made the confidences."""
+        run, added = pool.run, Contributions.nothing(pool.run)
         *before, (final, seen_last) = self._seen(pool)
         for step, seen in before:
             added, run = step.explain(seen, run, added), step.apply(seen, run)
