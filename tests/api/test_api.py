@@ -225,11 +225,13 @@ def test_a_loss_is_a_function_of_anchors_positives_and_groups(tiny: str) -> None
 
     documents = [tw.Document(str(i), ["Bee", "Bank"][i % 2], ONE[i % 2] * 4) for i in range(12)]
     short: dict[str, Any] = {"steps": 2, "batch": 4, "validation": 0.0, "progress": False, "loss": cosine_distance}
-    tw.train("rts", documents, ["Bee", "Bank"], encoder=tiny, **short)
+    trained = tw.train("rts", documents, ["Bee", "Bank"], encoder=tiny, **short)
     assert shapes == [(4, 4, 4)] * 2
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
-    tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, **short)
+    tuned = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, **short)
     assert shapes == [(4, 4, 4)] * 4
+    named = "test_a_loss_is_a_function_of_anchors_positives_and_groups.<locals>.cosine_distance"
+    assert [each.training["options"]["loss"] for each in (trained, tuned)] == [named] * 2
     with pytest.raises(tw.ConfigError, match=r"loss=\.\.\. is accepted by rts, finetune, not by svm"):
         tw.train("svm", documents, ["Bee", "Bank"], loss=cosine_distance)
 

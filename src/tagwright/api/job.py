@@ -24,6 +24,7 @@ from tagwright.api.options import (
     resolved,
 )
 from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
+from tagwright.core.callables import callable_name, content_of
 from tagwright.core.display import many
 from tagwright.core.extras import require
 from tagwright.core.progress import note
@@ -308,6 +309,8 @@ class Job:
         method = named(self.method)
         is_light = method.learns == "nothing" or (method.continues == "ranking" and self.model is not None)
         options, on = options_of(self.config), {} if is_light else machine()
+        if self.loss:
+            options["loss"] = callable_name(self.loss)
         if self.folder is None:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
@@ -431,9 +434,8 @@ def _identity(model: Tagger | Path | str) -> str:
 
 
 def _digest(value: Any) -> str:
-    """A digest of an argument of a training; of a function, of its name and code."""
+    """A digest of an argument of a training."""
     if callable(value):
-        code = getattr(value, "__code__", None)
-        return digest([getattr(value, "__qualname__", repr(value)), code.co_code.hex() if code else ""])
+        return digest([content_of(value)])
     items: Iterable[Any] = [value.indptr.tolist(), value.labels.tolist()] if isinstance(value, Run) else value.items()
     return digest(items)
