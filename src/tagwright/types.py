@@ -487,6 +487,10 @@ class Stage(Protocol):
         """Write into an existing empty folder, which the caller puts in place atomically."""
         ...
 
+    def save_as_is(self, folder: Path) -> None:
+        """Write what was made so far; by default all."""
+        self.save(folder)
+
 
 class Retriever(Stage, Protocol):
     """A stage that finds candidates among all labels."""

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.confidence import Mapped, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
@@ -156,10 +155,10 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     """Return the tagger with the learned combiner and its confidences; None if the fixed sum stays."""
     if fitted.ranker is None:
         return None
-    examples = fitted.examples
-    score_map = fit_score_map(fitted.scores, examples.right, examples.run.rows)
     learned = LearnedCombiner(described, fitted.ranker, fitted.bias)
-    return replace(tagger, steps=(*_ranked_first(tagger.steps), learned, Mapped(score_map)))
+    tagger = replace(tagger, steps=(*_ranked_first(tagger.steps), learned))
+    ranked = replace(fitted.examples.run, scores=fitted.scores)
+    return replace(tagger, steps=(*tagger.steps, calibrate(tagger, ranked, fitted.examples.right)))
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:

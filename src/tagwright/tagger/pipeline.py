@@ -1,7 +1,7 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -484,16 +484,16 @@ class Tagger:
 
     def write_as_is(self, folder: Path) -> None:
         """Write into an existing folder what was made so far: labels that are not encoded yet stay so."""
-        self._write(folder, lambda part: getattr(part, "save_as_is", part.save))
+        self._write(folder, as_is=True)
 
     def write(self, folder: Path) -> None:
         """Write into an existing folder, which the caller puts in place atomically.
 
         Files that are there already are logs: they are listed as parts of the tagger, but may change or be removed.
         """
-        self._write(folder, lambda part: part.save)
+        self._write(folder, as_is=False)
 
-    def _write(self, folder: Path, save: Callable[[Stage | Step], Callable[[Path], None]]) -> None:
+    def _write(self, folder: Path, *, as_is: bool) -> None:
         logs = digests(folder)
         content = {
             "retrievers": {name: saved_kind(stage, "stages") for name, stage in self.retrievers.items()},
@@ -504,11 +504,11 @@ class Tagger:
         }
         (folder / VOCABULARY).mkdir()
         self.vocabulary.save(folder / VOCABULARY)
-        steps = {f"{_STEPS}/{number}": step for number, step in enumerate(self.steps)}
-        parts: dict[str, Stage | Step] = {**self.stages, **steps}
-        for name, part in parts.items():
+        writers = {name: each.save_as_is if as_is else each.save for name, each in self.stages.items()}
+        writers |= {f"{_STEPS}/{number}": step.save for number, step in enumerate(self.steps)}
+        for name, write in writers.items():
             (folder / name).mkdir(parents=True)
-            save(part)(folder / name)
+            write(folder / name)
         files = {name: known for name, known in digests(folder).items() if name not in logs}
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
 
