@@ -301,10 +301,10 @@ def test_a_signal_interrupts_a_real_run() -> None:
 
 
 def test_a_mistake_of_ours_is_not_hidden(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*arguments: object) -> None:
+    def broken(*arguments: object, **options: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(zero_shot, "fit_by_language", broken)
+    monkeypatch.setattr(zero_shot, "fit", broken)
     with pytest.raises(ZeroDivisionError):
         run("suggest", *ON)
 

@@ -21,7 +21,7 @@ from tagwright.auto.combine import describe_corpus, pools, with_more_stages
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.tagger import Tagger
-from tagwright.tagger.zero_shot import Config, fit_by_language
+from tagwright.tagger.zero_shot import Config, fit
 from tagwright.types import Document, Label
 
 FINNISH = "Kirjat ja kalastus: tietoa kirjoista, joita kirjastossa luetaan paljon."
@@ -87,6 +87,10 @@ def several() -> Vocabulary:
 
 
 WORDS_ONLY = Config(stages=("exact_match", "tfidf"))
+
+
+def fit_by_language(labels: Vocabulary, config: Config, *documents: Document) -> Tagger:
+    return fit(labels, config, documents, by_language=True)
 
 
 @pytest.mark.parametrize(

@@ -145,9 +145,9 @@ def test_labels_for_the_first_document_are_encoded_ahead_and_change_no_answer(
 ) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(zero_shot, "PROPOSED", 10)
-    late = zero_shot.fit_by_language(MANY, Config(encoder=tiny))
+    late = zero_shot.fit(MANY, Config(encoder=tiny), by_language=True)
     assert missing(late) == len(MANY)
-    ahead = zero_shot.fit_by_language(MANY, Config(encoder=tiny), DOCUMENTS[0])
+    ahead = zero_shot.fit(MANY, Config(encoder=tiny), DOCUMENTS[:1], by_language=True)
     assert missing(ahead) == len(MANY) - 10
     assert [late.suggest(each) for each in DOCUMENTS] == [ahead.suggest(each) for each in DOCUMENTS]
 
@@ -155,7 +155,7 @@ def test_labels_for_the_first_document_are_encoded_ahead_and_change_no_answer(
 def test_a_trained_tagger_asks_the_language_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
     config = Config(stages=("tfidf",), language="en", llm=LlmOptions(model="any"))
-    for tagger in (zero_shot.train(DOCUMENTS, LABELS, config), zero_shot.fit_by_language(LABELS, config)):
+    for tagger in (zero_shot.train(DOCUMENTS, LABELS, config), zero_shot.fit(LABELS, config, by_language=True)):
         assert [type(step) for step in tagger.steps] == [WeightedSum, LabelFree, Reranked]
 
 
@@ -171,7 +171,7 @@ def test_an_encoder_that_fails_ahead_says_so(tiny: str, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Dense, "find", fail)
     with pytest.raises(ModelError, match="the encoder is damaged"):
-        zero_shot.fit_by_language(MANY, Config(encoder=tiny), DOCUMENTS[0])
+        zero_shot.fit(MANY, Config(encoder=tiny), DOCUMENTS[:1], by_language=True)
 
 
 def test_confidences_follow_how_many_labels_a_document_has(tiny: str) -> None:

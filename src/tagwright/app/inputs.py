@@ -76,10 +76,11 @@ def _with_labels(chosen: Chosen, language: str) -> Tagger:
 def _zero_shot(chosen: Chosen, config: Config, first: Document | None, kept: list[Prepared] | None) -> Tagger:
     """The zero-shot method for the labels of the file, after a line that says how it is made."""
     from tagwright.tagger.prepared import Prepared
-    from tagwright.tagger.zero_shot import fit_by_language
+    from tagwright.tagger.zero_shot import fit
 
     def make() -> Tagger:
-        return fit_by_language(_labels_of_file(chosen.labels, config.language), config, first)
+        labels = _labels_of_file(chosen.labels, config.language)
+        return fit(labels, config, [first] if first else [], by_language=True)
 
     if kept is None or chosen.labels is None:
         made = make()

@@ -188,24 +188,32 @@ class Config(Checked):
 
 
 @uncollected()
-def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Document] = ()) -> Tagger:
+def fit(
+    labels: Vocabulary,
+    config: Config = Config(),
+    documents: Sequence[Document] = (),
+    *,
+    by_language: bool = False,
+) -> Tagger:
     """A tagger over the labels. Labels are encoded, nothing is trained. Raises ModelError when there is no encoder.
 
-    documents: some of those to tag, if known; their language is used if names show none.
+    documents: some of those to tag, if known; their labels are not read, their language is used if names show none.
+
+    by_language: treat each text in its own language, whatever others are tagged with it; labels then have their names
+    in all languages. A text is searched for names in its language, and for English ones, which texts in any language
+    quote: see `Vocabulary.text_languages`. Stages for the language of the first document are made now, those for others
+    when they come, and weights suit the documents, unless options name some.
     """
-    return with_model(_fit_stages(_translated(labels, config), config, documents), config.llm)
-
-
-@uncollected()
-def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps = Steps()) -> Tagger:
-    """A tagger that treats each text in its language, with weights that suit the documents, unless options name some.
-
-    Labels of documents are not read. See `fit_by_language`.
-    """
+    labels = _translated(labels, config)
+    if not by_language:
+        return with_model(_fit_stages(labels, config, documents), config.llm)
     tagger = _by_language(labels, config, next(iter(documents), None))
-    if config.weights is None:
-        tagger = with_fitted_weights(tagger, documents)
-    return with_model(tagger, config.llm)
+    return with_model(with_fitted_weights(tagger, documents) if config.weights is None else tagger, config.llm)
+
+
+def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps = Steps()) -> Tagger:
+    """The method as `api.job` runs it: `fit`, by language."""
+    return fit(labels, config, documents, by_language=True)
 
 
 def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger:
@@ -296,20 +304,8 @@ def _fit_stages(
     return Tagger(labels, retrievers, share(rerankers, retrievers), steps=(combined, confidence))
 
 
-@uncollected()
-def fit_by_language(labels: Vocabulary, config: Config, first: Document | None = None) -> Tagger:
-    """A tagger that treats each document in its own language, whatever others are tagged with it.
-
-    labels: with their names in all languages. A document is searched for names in its language, and for English ones,
-    which texts in any language quote: see `Vocabulary.text_languages`. first: a document to be tagged, for whose
-    language stages are made now; for others they are made when these come. Raises as `fit` does.
-    """
-    return with_model(_by_language(labels, config, first), config.llm)
-
-
 def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> Tagger:
     ahead = [first] if first else []
-    labels = _translated(labels, config)
     languages = labels.text_languages
     if config.language != AUTO or config.llm.model or not languages.matter:
         return _fit_stages(labels, config, ahead=ahead)
