@@ -6,9 +6,9 @@ A condition is `kind:value`. A `*` at the end of the value means "begins with"; 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,21 +16,33 @@ from tagwright.core.checked import nearest, shown
 from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask
 
-if TYPE_CHECKING:
-    from tagwright.data.vocabulary import Field, Vocabulary
-
 Kind: TypeAlias = Literal["id", "notation", "type", "scheme", "collection", "branch"]
 "branch: the id of a label, which means it and all labels below it."
+
+Field: TypeAlias = Literal["notation", "types", "schemes", "collections"]
 
 FIELDS: Mapping[Kind, Field] = {
     "notation": "notation", "type": "types", "scheme": "schemes", "collection": "collections",
 }  # fmt: skip
 
 
+class _Labels(Protocol):
+    """What conditions read of a vocabulary, by the names that its members have there."""
+
+    @property
+    def ids(self) -> Sequence[str]: ...
+    @property
+    def index(self) -> Mapping[str, int]: ...
+    def __len__(self) -> int: ...
+    def branch(self, tops: Longs) -> Mask: ...
+    def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]: ...
+    def resolve(self, value: str) -> int | None: ...
+
+
 class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: _Labels) -> None:
         self._vocabulary, self._values = vocabulary, cache(self._sorted)
         self.allowed = lru_cache(8)(self._allowed)  # for the next request with the same conditions
 
