@@ -15,6 +15,7 @@ import typer
 from tagwright.core.outputs import REPORT, Written, check_kind, check_output
 from tagwright.core.progress import silence, unlogged
 from tagwright.core.versions import in_use
+from tagwright.defaults import MAX_LABELS
 from tagwright.errors import option
 from tagwright.readers.limits import document_limit, within_limits
 
@@ -237,7 +238,7 @@ class Arranged:
 class Cut(Arranged, Conditions):
     """Which ranked labels are suggested: the fields of `SuggestOptions`."""
 
-    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10
+    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = MAX_LABELS
     min_score: Annotated[
         float | None, typer.Option(help="Only labels with this score or more, on the tagger's own scale.")
     ] = None

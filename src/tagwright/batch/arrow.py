@@ -15,6 +15,7 @@ from tagwright.core.checked import shown
 from tagwright.core.extras import require
 from tagwright.core.progress import silence
 from tagwright.core.versions import in_use
+from tagwright.defaults import MAX_LABELS
 from tagwright.encoders.cache import passing_documents
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
@@ -52,7 +53,7 @@ class ArrowTagger:
         self,
         model: Path | str,
         columns: Mapping[str, str] | None = None,
-        k: int = 10,
+        k: int = MAX_LABELS,
         **rules: Unpack[SuggestArguments],
     ) -> None:
         require("Arrow batches", "pyarrow")

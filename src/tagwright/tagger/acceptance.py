@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked, Probability
+from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError
 from tagwright.types import Longs, Mask, Run
 
@@ -46,7 +47,7 @@ class SuggestOptions(Checked):
     Raises ConfigError for a value that cannot be.
     """
 
-    k: AtLeastOne = 10
+    k: AtLeastOne = MAX_LABELS
     "Labels per document, at most."
 
     min_score: float | None = None

@@ -32,6 +32,7 @@ from tagwright.core.saved import (
 from tagwright.core.versions import in_use
 from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
+from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import load_part, load_retriever, saved_kind
@@ -291,7 +292,7 @@ class Tagger:
         allowed_by(self.vocabulary, options)
 
     @named_arguments
-    def tag(self, documents: Texts, k: int = 10, **rules: Unpack[SuggestArguments]) -> Run:
+    def tag(self, documents: Texts, k: int = MAX_LABELS, **rules: Unpack[SuggestArguments]) -> Run:
         """Return the k best labels of every document, or fewer if the stages find fewer, in batches of bounded memory.
 
         documents, rules: as for `suggest`; one document gives a run of one row.
@@ -302,15 +303,15 @@ class Tagger:
 
     @overload
     def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
-        self, documents: Single, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Single, k: int = MAX_LABELS, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions: ...
     @overload
     def suggest(
-        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Texts, k: int = MAX_LABELS, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestions]: ...
     @named_arguments
     def suggest(
-        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Texts, k: int = MAX_LABELS, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions | list[Suggestions]:
         """Return the k best labels of a document, best first; for several documents, a list of such lists.
 
@@ -336,15 +337,15 @@ class Tagger:
 
     @overload
     def explain(  # type: ignore[overload-overlap]
-        self, documents: Single, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Single, k: int = MAX_LABELS, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions: ...
     @overload
     def explain(
-        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Texts, k: int = MAX_LABELS, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestions]: ...
     @named_arguments
     def explain(
-        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
+        self, documents: Texts, k: int = MAX_LABELS, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> Suggestions | list[Suggestions]:
         """Return the suggestions of `suggest`, each with its reasons and the evidence of the stages that suggest it.
 
