@@ -5,18 +5,21 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagwright.app.arguments import Chosen, Named, Reading
 from tagwright.core.checked import build, shown
 from tagwright.core.display import many
+from tagwright.core.garbage import lasting
 from tagwright.core.progress import hint, note, silence, unlogged
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
+from tagwright.core.workers import often_switched
 from tagwright.data.corpus import Corpus, repeated_id
 from tagwright.data.vocabulary import Vocabulary, label_test, to_vocabulary
 from tagwright.data.vocabulary_changes import report_changes
@@ -31,7 +34,6 @@ from tagwright.text.language import AUTO, TELLING, language_of, language_of_docu
 from tagwright.types import Document
 
 if TYPE_CHECKING:
-    from tagwright.tagger.prepared import Prepared
     from tagwright.tagger.zero_shot import Config
 
 T = TypeVar("T")
@@ -42,11 +44,24 @@ NAMED = 10
 "Documents that cannot be read and are named one by one; the others are counted."
 
 
-def tagger(chosen: Chosen, documents: Iterable[Document] = (), kept: list[Prepared] | None = None) -> Tagger:
+@contextmanager
+def kept_tagger(chosen: Chosen, documents: Iterator[Document]) -> Iterator[tuple[Tagger, Iterator[Document]]]:
+    """Yield the tagger and the documents; at the end, what is prepared of labels is kept in the cache for the next run.
+
+    The first document is read before anything heavy is loaded.
+    """
+    with ExitStack() as stack:
+        first = list(islice(documents, 1))
+        with lasting(), often_switched():
+            made = tagger(chosen, first, stack)
+        yield made, chain(first, documents)
+
+
+def tagger(chosen: Chosen, documents: Sequence[Document] = (), stack: ExitStack | None = None) -> Tagger:
     """The saved tagger, with another vocabulary if one is given, or else the zero-shot method.
 
-    documents: to be tagged; the first is read before anything heavy is loaded, and stages for its language are made at
-    once. kept: gets what should be kept in the cache for the next run.
+    documents: to be tagged; stages for the language of the first are made at once. stack: at its end, what is prepared
+    of labels is kept.
     """
     first = next(iter(documents), None)
     if chosen.model and chosen.settings:
@@ -57,7 +72,7 @@ def tagger(chosen: Chosen, documents: Iterable[Document] = (), kept: list[Prepar
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
-    made = _with_labels(chosen, config.language) if chosen.model else _zero_shot(chosen, config, first, kept)
+    made = _with_labels(chosen, config.language) if chosen.model else _zero_shot(chosen, config, first, stack)
     if first is not None:
         _check_language(first, config.language, made.vocabulary)
     return made
@@ -73,20 +88,16 @@ def _with_labels(chosen: Chosen, language: str) -> Tagger:
     return loaded.with_labels(labels)
 
 
-def _zero_shot(chosen: Chosen, config: Config, first: Document | None, kept: list[Prepared] | None) -> Tagger:
+def _zero_shot(chosen: Chosen, config: Config, first: Document | None, stack: ExitStack | None) -> Tagger:
     """The zero-shot method for the labels of the file, after a line that says how it is made."""
-    from tagwright.tagger.prepared import Prepared
+    from tagwright.tagger.prepared import prepared
     from tagwright.tagger.zero_shot import fit
 
     def make() -> Tagger:
         labels = _labels_of_file(chosen.labels, config.language)
         return fit(labels, config, [first] if first else [], by_language=True)
 
-    if kept is None or chosen.labels is None:
-        made = make()
-    else:
-        kept.append(Prepared(chosen.labels, config))
-        made = kept[-1].tagger(make)
+    made = stack.enter_context(prepared(chosen.labels, config, make)) if stack and chosen.labels else make()
     stages = made.description
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made

