@@ -76,7 +76,7 @@ class Method:
     others. learns: from nothing, texts, labels, or either texts or labels; methods that learn from labels get `gold`.
     accepts: the other arguments of a training that it accepts, see `api.options.ARGUMENTS`. needs: packages that are no
     dependencies. continues: what it trains of a tagger that it continues from: its encoder, which it must be given; or
-    the ranking of its stages.
+    the ranking of its stages. encodes: its encoder is used as it is, not trained, so that it may be any object.
     """
 
     module: str
@@ -85,6 +85,7 @@ class Method:
     needs: tuple[str, ...] = ()
     names: tuple[str, str, str] = ("Config", "fit", "paper")
     continues: Literal["encoder", "ranking"] | None = None
+    encodes: bool = False
 
     @property
     def config(self) -> type[Any]:
@@ -109,11 +110,13 @@ _TORCH = ("torch", "accelerate")
 _LIBRARY = (*_TORCH, "sentence_transformers")  # also of a static encoder; of others whoever loads one asks for it
 
 METHODS: Mapping[str, Method] = {
-    "zero_shot": Method("tagwright.tagger.zero_shot", "nothing", names=("Config", "train", "paper")),
-    "auto": Method("tagwright.auto", "either", frozenset({"reviews", "minutes", "model"}), continues="ranking"),
+    "zero_shot": Method("tagwright.tagger.zero_shot", "nothing", names=("Config", "train", "paper"), encodes=True),
+    "auto": Method(
+        "tagwright.auto", "either", frozenset({"reviews", "minutes", "model"}), continues="ranking", encodes=True
+    ),
     "rts": Method("tagwright.papers.rts", "texts", _FUSED | {"loss"}, _TORCH),
     "maclr": Method("tagwright.papers.maclr", "texts", _FUSED, _TORCH),
-    "micol": Method("tagwright.papers.micol", "texts", needs=_TORCH),
+    "micol": Method("tagwright.papers.micol", "texts", frozenset({"loss"}), _TORCH),
     "futex": Method("tagwright.papers.futex", "texts", needs=_LIBRARY),
     "finetune": Method(
         *("tagwright.papers.maclr", "labels", _FUSED | {"loss", "model", "share_of_labels", "share_of_pairs"}, _TORCH),

@@ -232,7 +232,16 @@ def test_a_loss_is_a_function_of_anchors_positives_and_groups(tiny: str) -> None
     assert shapes == [(4, 4, 4)] * 4
     named = "test_a_loss_is_a_function_of_anchors_positives_and_groups.<locals>.cosine_distance"
     assert [each.training["options"]["loss"] for each in (trained, tuned)] == [named] * 2
-    with pytest.raises(tw.ConfigError, match=r"loss=\.\.\. is accepted by rts, finetune, not by svm"):
+    options = {"meta_path": "P-A-P", "encoder": tiny, **short}
+    written = [replace(each, metadata={"author": (str(n // 4),)}) for n, each in enumerate(documents)]
+    by_author = tw.train("micol", written, ["Bee", "Bank"], architecture="bi", **options)
+    assert shapes == [(4, 4, 4)] * 6
+    assert by_author.training["options"]["loss"] == named
+    with pytest.raises(tw.ConfigError, match=r"no vectors of pairs.*; set architecture=bi, or leave it out"):
+        tw.train("micol", written, ["Bee", "Bank"], architecture="cross", **options)
+    with pytest.raises(
+        tw.ConfigError, match=r"loss=\.\.\. is accepted by rts, micol, finetune, not by svm; it compares"
+    ):
         tw.train("svm", documents, ["Bee", "Bank"], loss=cosine_distance)
 
 
@@ -382,8 +391,25 @@ def test_an_encoder_that_gives_no_vectors(encoder: Any, problem: str) -> None:
 
 
 def test_methods_that_train_an_encoder_take_no_object() -> None:
-    with pytest.raises(tw.ConfigError, match=r"Letters.*, expected a name, a folder, or a SentenceTransformer$"):
+    accepted = (
+        "expected a name, a folder, or a SentenceTransformer, which rts can train; zero_shot and auto take an object"
+    )
+    with pytest.raises(tw.ConfigError, match=rf"Letters.*, {accepted}"):
         tw.train("rts", ["Bees"], NAMES, encoder=Letters())
+    tagger = tw.zero_shot(["bees", "taxes"], encoder=Letters(), stages=["dense"], language="en")
+    with pytest.raises(tw.ConfigError, match="was given as an object: it cannot be trained"):
+        tw.train("finetune", ["bees"] * 8, y=[["bees"]] * 8, model=tagger)
+
+
+def test_a_method_that_combines_stages_takes_an_encoder_as_an_object(tmp_path: Path) -> None:
+    """Texts of the letters b and t alone; of a label of b and one of t, each has its own."""
+    options: dict[str, Any] = {"encoder": Letters(), "stages": ["dense"], "language": "en"}
+    texts = ["bb", "tt", "bbb", "ttt"] * 3
+    tagger = tw.train("auto", texts, ["b", "t"], y=[["b"], ["t"]] * 6, **options)
+    assert [each.name for each in tagger.suggest(["bbbb", "tttt"], k=1)[1]] == ["t"]
+    with pytest.raises(tw.ModelError, match="given as an object, cannot be saved"):
+        tw.train("auto", texts, ["b", "t"], y=[["b"], ["t"]] * 6, output=tmp_path / "saved", **options)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_record_of_a_training_names_the_processor() -> None:

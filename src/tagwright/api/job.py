@@ -43,6 +43,7 @@ from tagwright.data.corpus import (
 from tagwright.data.gold import known_labels, sample_labels, sample_pairs
 from tagwright.data.keywords import Keywords, read_keywords
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
+from tagwright.encoders.given import find
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.metrics import labelled
@@ -123,6 +124,8 @@ class Job:
             raise ConfigError(f"{self.method} continues from a saved tagger: give {option('model', 'DIR')}")
         if self.labels is None and self.model is None:
             raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
+        if self.output is not None and (encoder := find(getattr(self.config, "encoder", ""))):
+            encoder.save(Path(self.output))  # raises, before the training: it cannot be saved
         for fused in self.fuse_with:
             if isinstance(fused, Path | str):
                 read_manifest(in_use(fused), KIND)  # says what is wrong if there is no tagger

@@ -90,12 +90,12 @@ def _encoder(method: str, given: Any) -> str | None:
     name = encoder_name(given)
     if name is None or isinstance(name, str):
         return name
-    accepted = "a name, a folder, or a SentenceTransformer"
-    if named(method).learns == "nothing":
-        if callable(getattr(given, "encode", given)):
-            return register(given)
-        accepted += ", an object with encode(texts), or a function of texts"
-    raise ConfigError(f"encoder is {shown(given)}, expected {accepted}")
+    if named(method).encodes and callable(getattr(given, "encode", given)):
+        return register(given)
+    objects = "an object with encode(texts), or a function of texts"
+    others = " and ".join(name for name, each in METHODS.items() if each.encodes)
+    rest = f", {objects}" if named(method).encodes else f", which {method} can train; {others} take {objects}, too"
+    raise ConfigError(f"encoder is {shown(given)}, expected a name, a folder, or a SentenceTransformer{rest}")
 
 
 def settings_of_paper(method: str) -> Any:
@@ -174,7 +174,8 @@ def check_given(method: str, given: Mapping[str, bool]) -> None:
     for name in ARGUMENTS:
         if given.get(name) and name not in accepted:
             methods = [each for each, kind in METHODS.items() if name in kind.accepts]
-            raise ConfigError(f"{option(name)} is accepted by {', '.join(methods)}, not by {method}")
+            why = "; it compares vectors of pairs of texts, as these do in training" if name == "loss" else ""
+            raise ConfigError(f"{option(name)} is accepted by {', '.join(methods)}, not by {method}{why}")
 
 
 def resolved(config: Any) -> Mapping[str, Any]:

@@ -45,7 +45,7 @@ NAMED = 10
 
 
 @contextmanager
-def kept_tagger(chosen: Chosen, documents: Iterator[Document]) -> Iterator[tuple[Tagger, Iterator[Document]]]:
+def open_tagger(chosen: Chosen, documents: Iterator[Document]) -> Iterator[tuple[Tagger, Iterator[Document]]]:
     """Yield the tagger and the documents; at the end, what is prepared of labels is kept in the cache for the next run.
 
     The first document is read before anything heavy is loaded.
@@ -90,14 +90,14 @@ def _with_labels(chosen: Chosen, language: str) -> Tagger:
 
 def _zero_shot(chosen: Chosen, config: Config, first: Document | None, stack: ExitStack | None) -> Tagger:
     """The zero-shot method for the labels of the file, after a line that says how it is made."""
-    from tagwright.tagger.prepared import prepared
+    from tagwright.tagger.prepared import open_prepared
     from tagwright.tagger.zero_shot import fit
 
     def make() -> Tagger:
         labels = _labels_of_file(chosen.labels, config.language)
         return fit(labels, config, [first] if first else [], by_language=True)
 
-    made = stack.enter_context(prepared(chosen.labels, config, make)) if stack and chosen.labels else make()
+    made = stack.enter_context(open_prepared(chosen.labels, config, make)) if stack and chosen.labels else make()
     stages = made.description
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
     return made

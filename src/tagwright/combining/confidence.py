@@ -135,8 +135,9 @@ class Curve(Checked, Confidence):
     def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
         """Return the same contributions, with the scores from which the confidences are computed."""
         scored = with_log_scores(run) if self.log_scores else run
-        read = {"standard score": zscores(scored), "log score" if self.log_scores else "score": scored.scores}
-        return replace(before, estimates=Estimates(_learned(Platt.name, self.documents), run, read))
+        name = "log score" if self.log_scores else "score"
+        read: dict[str, NDArray[np.floating]] = {"standard score": zscores(scored), name: scored.scores}
+        return replace(before, estimates=Estimates(_describe_curve(Platt.name, self.documents), run, read))
 
     def save(self, folder: Path) -> None:
         """Write the options."""
@@ -160,7 +161,7 @@ class Mapped(Confidence):
 
     def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
         """Return the same contributions, with the scores that are mapped to confidences."""
-        by = _learned(self.score_map.name, self.score_map.documents)
+        by = _describe_curve(self.score_map.name, self.score_map.documents)
         return replace(before, estimates=Estimates(by, run, {"score": run.scores}))
 
     def save(self, folder: Path) -> None:
@@ -361,11 +362,11 @@ def _first(scores: NDArray[np.floating], rows: Longs) -> tuple[Mask, Doubles]:
     return kept, np.asarray(1.0 / np.log2(1.0 + ranks[kept]), np.float64)
 
 
-def _learned(curve: str, documents: int) -> str:
+def _describe_curve(curve: str, documents: int) -> str:
     """Say what a curve was learned from.
 
-    >>> _learned("a logistic curve", 50), _learned("a logistic curve", 0)
-    ('a logistic curve, learned from 50 labelled documents', 'a logistic curve, learned from labelled documents')
+    >>> _describe_curve("a curve", 50), _describe_curve("a curve", 0)
+    ('a curve, learned from 50 labelled documents', 'a curve, learned from labelled documents')
     """
     return f"{curve}, learned from {many(documents, 'labelled document') if documents else 'labelled documents'}"
 

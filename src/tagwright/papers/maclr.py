@@ -224,8 +224,12 @@ def fine_tune(
 
     name = TRAINED if TRAINED in tagger.retrievers else "dense"
     dense = plain(tagger.retrievers[name]) if name in tagger.retrievers else None
-    if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
+    if not isinstance(dense, Dense):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
+    if not isinstance(dense.encoder, BiEncoder):
+        raise ConfigError(
+            "the encoder of the tagger was given as an object: it cannot be trained; name a folder or model"
+        )
     pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.training.seed)
     pairs = replace(pairs, full_shuffle=config.full_shuffle)
     model = copy.deepcopy(dense.encoder.trainable())

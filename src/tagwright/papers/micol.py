@@ -19,7 +19,7 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, setting
 from tagwright.graph.network import Graph
 from tagwright.papers.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.papers.metadata_pairs import (
@@ -39,6 +39,7 @@ from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import VectorOptions, settle, train_encoder
+from tagwright.training.objectives import Loss
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
 
@@ -181,19 +182,35 @@ def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
     )
 
 
-def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    steps: Steps = Steps(),
+    *,
+    loss: "Loss | None" = None,
+) -> Tagger:
     """Train on text and metadata of the documents (Algorithm 1). steps: the store of the training.
 
-    Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
-    without encoder.
+    loss: in place of Eq. 9, a function as `rts.fit` takes; for a bi-encoder. Raises ConfigError or InputError when
+    documents, config and loss do not fit, before anything is loaded; ModelError without encoder.
     """
+    if loss and config.architecture != "bi":
+        bi = setting("architecture", "bi")
+        raise ConfigError(f"a cross-encoder has no vectors of pairs to compare by a loss; set {bi}, or leave it out")
     found_by = retrievers(documents, labels, config)  # 3.2
     config, graph = with_graph(documents, labels, config, found_by)
-    return learn(labels, found_by, pair_source(documents, labels, config, found_by, graph), config, steps)  # 3.3.2
+    pairs = pair_source(documents, labels, config, found_by, graph)
+    return learn(labels, found_by, pairs, config, steps, loss)  # 3.3.2
 
 
 def learn(
-    labels: Vocabulary, found_by: Mapping[str, Retriever], pairs: PairSource, config: Config, steps: Steps = Steps()
+    labels: Vocabulary,
+    found_by: Mapping[str, Retriever],
+    pairs: PairSource,
+    config: Config,
+    steps: Steps = Steps(),
+    loss: "Loss | None" = None,
 ) -> Tagger:
     """Train the encoder on these pairs, or triples for a cross-encoder, and rank the retrievers' candidates with it."""
     from tagwright.papers.losses import in_batch, train_cross_encoder
@@ -201,7 +218,8 @@ def learn(
     encoder: BiEncoder | CrossEncoder
     plan = settle(config.training, config.plan, pairs)
     if config.architecture == "bi":
-        encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, steps)  # Eq. 9
+        objective = in_batch(config.temperature, loss=loss or "info_nce")  # Eq. 9
+        encoder = train_encoder(config, pairs, objective, plan, steps)
     else:
         encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.training.seed)
         encoder = train_cross_encoder(encoder, pairs, plan, steps)  # Eq. 11

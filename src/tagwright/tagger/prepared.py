@@ -46,7 +46,7 @@ Said: TypeAlias = list[tuple[str, int, str]]
 
 
 @contextmanager
-def prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Iterator[Tagger]:
+def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Iterator[Tagger]:
     """Yield the tagger of a file of labels that `make` makes, or the kept one; log what was logged while it was made.
 
     It is kept at the end, so that no answer waits, unless the block fails: where it is new or has stages for another
@@ -54,8 +54,8 @@ def prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Iterator
     anew each time, as they may have changed.
     """
     key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
-    found = _kept(path, key) if key else None
-    tagger, said = found or _made(make, encodes=bool(key) and "dense" in config.stages)
+    found = _load_kept(path, key) if key else None
+    tagger, said = found or _make_heard(make, encodes=bool(key) and "dense" in config.stages)
     languages = tagger.languages if found else None
     yield tagger
     if key and len(tagger.vocabulary) >= LEAST and tagger.languages != languages:
@@ -67,7 +67,7 @@ def prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Iterator
             keep(user_cache(), KIND, key, folder)
 
 
-def _kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:
+def _load_kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:
     if (folder := unpacked(user_cache(), KIND, key)) is None:
         return None
     try:
@@ -81,7 +81,7 @@ def _kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:
     return tagger, said
 
 
-def _made(make: Callable[[], Tagger], *, encodes: bool) -> tuple[Tagger, Said]:
+def _make_heard(make: Callable[[], Tagger], *, encodes: bool) -> tuple[Tagger, Said]:
     heard = _Heard(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
     logging.getLogger("tagwright").addHandler(heard)
     try:

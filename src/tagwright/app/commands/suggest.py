@@ -50,7 +50,7 @@ def suggest(
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
     options = SuggestOptions(**vars(cut))
-    with inputs.kept_tagger(chosen, inputs.documents_to_tag(docs, reading, chosen)) as (tagger, documents):
+    with inputs.open_tagger(chosen, inputs.documents_to_tag(docs, reading, chosen)) as (tagger, documents):
         if path:
             suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
         else:
