@@ -313,7 +313,8 @@ def save_score_map(score_map: ScoreMap | None, folder: Path) -> None:
 def load_score_map(folder: Path) -> ScoreMap:
     """A saved map. Raises ModelError when there is none, or it is damaged: it must rise, from 0 to 1."""
     manifest = read_manifest(folder, "score map")
-    by, documents = manifest.get("by"), manifest.get("documents", 0)
+    documents = manifest.get("documents", 0)
+    by = manifest.get("by") if isinstance(documents, int) else None
     if by == "isotonic":
         scores, values = (_numbers(folder, name) for name in ("scores", "values"))
         rises = len(scores) and (np.diff(scores) > 0).all() and (np.diff(values) >= 0).all()
