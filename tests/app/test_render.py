@@ -71,7 +71,7 @@ def test_an_explanation_says_what_made_the_confidence() -> None:
     assert said.count("confidence: by a formula fitted on other corpora, without labelled documents") == 1
     best = json.loads(lines("jsonl", explain=True, tagger=sure)[0])["suggestions"][0]
     assert best["estimate"]["features"]["rank"] == 1
-    assert next(filter(None, figures))[1] == f"{best['confidence']:.2f}"  # type: ignore[index]
+    assert next(filter(None, figures))[1] == f"{best['confidence']:.2f}"
     assert not any("confidence" in line for line in lines("text", explain=True))
 
 
