@@ -20,8 +20,8 @@ def batch(
         Literal["jsonl", "trec", "csv", "parquet"],
         typer.Option(
             "--format",
-            help="What to write: run files (jsonl, trec), csv with a row for each document, as `suggest --format csv`, "
-            'or Parquet, which needs the extra "parquet".',
+            help="What to write: run files (jsonl, trec), a table (csv) as `suggest --format csv`, or Parquet, which "
+            'needs the extra "parquet".',
         ),
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,
