@@ -78,10 +78,8 @@ def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
     [
         (("options", "svm"), "command options since 0.11; write tagwright train METHOD --options"),
         (("verify", "M"), "command verify since 0.11; write tagwright labels --verify --model DIR"),
-        (
-            ("suggest", "D", "--format=spreadsheet"),
-            "--format spreadsheet since 0.11; --format csv, or xlsx, is",
-        ),
+        (("suggest", "D", "--format=spreadsheet"), "--format spreadsheet since 0.11; --format csv, or xlsx"),
+        (("batch", "D", "--fit-weights"), "--fit-weights since 0.11; train zero_shot DOCS"),
         (("describe", "D", "--test", "T"), "describe --test since 0.11; evaluate --train DOCS warns of documents"),
         (("train", "de-ret", "--options"), 'method "de-ret" since 0.11; it is depl with variant=de_ret'),
         (("train", "combine", "--options"), 'method "combine" since 0.11; it is auto, which takes a saved tagger'),

@@ -34,13 +34,6 @@ def batch(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".')
     ] = None,
-    fit_weights: Annotated[
-        bool,
-        typer.Option(
-            "--fit-weights",
-            help="Fit the weights of a zero_shot tagger to the first 300 documents; it is saved as OUTPUT-tagger.",
-        ),
-    ] = False,
     monitor: MonitorLog = None,
     _offline: Offline = False,
     as_json: Json = False,
@@ -57,8 +50,6 @@ def batch(
     options = BatchOptions(**vars(cut), shard_size=shard_size, format=file_format)
     share = work.shards_of(shard)
     work.check_apart(docs, output)
-    if fit_weights:
-        model = inputs.fitted_model(model, docs, reading, output)
     sources = inputs.sources(docs, reading, Chosen(model=model))
     version = inputs.version_of(model) if monitor else ""
     done = work.run(
