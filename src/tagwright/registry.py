@@ -56,6 +56,10 @@ STEPS: Mapping[str, str] = {
     "Adapted": "tagwright.combining.combiner",
     "AdaptedConfident": "tagwright.combining.combiner",
 }
+ENCODERS: Mapping[str, str] = {"e5-small-q4.bin": "tagwright.encoders.four_bit"}
+"""Encoders that are one file, in their package as in a saved tagger: its name -> the module that reads it, with `FILE`,
+`architecture(folder)`, `read(folder)` and `write_model(folder, target)`."""
+
 OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS, "combiners": {}}
 "Our own parts of a saved tagger: class -> module. Each class has a `load(folder, labels)`."
 
@@ -165,6 +169,11 @@ def command(name: str) -> Callable[..., None] | None:
         ours: Callable[..., None] = getattr(import_module(f"tagwright.app.commands.{name}"), name)
         return ours
     return load(point) if (point := find("commands", name)) else None
+
+
+def encoder_module(folder: Path) -> Any:
+    """The module that reads the encoder of a folder where it is one of `ENCODERS`; None for usual ones."""
+    return next((import_module(module) for name, module in ENCODERS.items() if (folder / name).is_file()), None)
 
 
 def method(name: str) -> Method | None:

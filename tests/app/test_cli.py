@@ -47,8 +47,8 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     found = run("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--format", "xml")
     assert found.code == 2
     assert found.err == (
-        "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'trec', 'tsv', 'spreadsheet', "
-        "'xlsx', 'csv', 'label_studio', 'argilla'. (tagwright suggest --help)\n"
+        "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'trec', 'tsv', 'csv', 'xlsx', "
+        "'label_studio', 'argilla'. (tagwright suggest --help)\n"
     )
 
 
@@ -78,6 +78,8 @@ def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
     [
         (("options", "svm"), "command options since 0.11; write tagwright train METHOD --options"),
         (("verify", "M"), "command verify since 0.11; write tagwright labels --verify --model DIR"),
+        (("suggest", "D", "--format=spreadsheet"), "--format spreadsheet since 0.11; --format csv, or xlsx"),
+        (("batch", "D", "--fit-weights"), "--fit-weights since 0.11; train zero_shot DOCS"),
         (("describe", "D", "--test", "T"), "describe --test since 0.11; evaluate --train DOCS warns of documents"),
         (("train", "de-ret", "--options"), 'method "de-ret" since 0.11; it is depl with variant=de_ret'),
         (("train", "combine", "--options"), 'method "combine" since 0.11; it is auto, which takes a saved tagger'),

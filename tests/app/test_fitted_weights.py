@@ -9,8 +9,6 @@ import pytest
 from tests.app.conftest import Command
 from tests.tiny import tiny_encoder
 
-from tagwright.combining.steps import last
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core import progress
 from tagwright.data.corpus import Corpus
 from tagwright.tagger import Tagger
@@ -38,12 +36,6 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     return "--language", "en", "--set", f"encoder={encoder}"
 
 
-def fitted_weights(folder: str) -> float:
-    fitted = last(Tagger.load(folder).steps, WeightedSum)
-    assert fitted
-    return fitted.weight("dense")
-
-
 def test_evaluate_fits_weights_to_its_documents_and_says_so(run: Command, options: tuple[str, ...]) -> None:
     assert "names agree with words here, meaning does not" in run("evaluate", *ON, *options).err
     assert "weights" not in run("evaluate", *ON, *options, "--set", "weights=fixed").err
@@ -64,29 +56,6 @@ def test_suggest_keeps_its_weights_and_names_the_command_that_fits_them(
     one = run("suggest", "one.jsonl", *ON[1:], *options, "--format", "jsonl")
     assert one.out == many.out.splitlines(keepends=True)[0]
     assert "train zero_shot" not in one.err
-
-
-def test_batch_fits_weights_to_the_first_documents_and_goes_on_with_them(
-    run: Command, options: tuple[str, ...]
-) -> None:
-    run("train", "zero_shot", *ON[1:], *options, "--output", "plain")
-    assert fitted_weights("plain") == 2.5
-    asked = ("batch", "docs.jsonl", "--model", "plain", "--output", "out", "--fit-weights", "--processes", "1")
-    assert run(*asked).code == 0
-    assert 1 <= fitted_weights("out-tagger") < 2
-    assert "1 shards skipped" in run(*asked).out
-    run("train", "zero_shot", *ON[1:], *options, "--set", "candidates=5", "--output", "other")
-    wrong = run(*asked[:3], "other", *asked[4:])
-    assert "out-tagger: was fitted for another tagger than other" in wrong.err
-    assert "--fit-weights reads the documents twice" in run("batch", "-", *asked[2:]).err
-
-
-def test_a_tagger_whose_weights_cannot_be_fitted_is_refused(run: Command, options: tuple[str, ...]) -> None:
-    words = ("--language", "en", "--set", 'stages=["exact_match", "tfidf"]')
-    run("train", "zero_shot", *ON[1:], *words, "--output", "words")
-    refused = run("batch", "docs.jsonl", "--model", "words", "--output", "out", "--fit-weights")
-    assert "--fit-weights needs a tagger of zero_shot with names, words and meaning" in refused.err
-    assert options
 
 
 def test_weights_for_which_confidences_were_learned_stay(run: Command, options: tuple[str, ...]) -> None:

@@ -217,9 +217,6 @@ def test_names_are_in_the_language_asked_for_and_others_are_marked(run: Command,
     header, *rows = run("suggest", "one.jsonl", *swedish, "--format", "tsv").out.splitlines()
     assert header.split("\t")[-1] == "language"
     assert {(row.split("\t")[4], row.split("\t")[-1]) for row in rows} == found
-    header, row = run("suggest", "one.jsonl", *swedish, "--format", "csv").out.splitlines()
-    assert header.split(",")[-1] == "languages"
-    assert sorted(row.split(",")[-1].split("|")) == ["en", "sv"]
     english = run("suggest", "one.jsonl", *source, "--names-in", "en")
     assert "(en)" not in english.out
     assert "no name" not in english.err

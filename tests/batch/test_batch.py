@@ -295,11 +295,28 @@ def test_csv_is_that_of_suggest(model: Path, tmp_path: Path, monkeypatch: pytest
     tag(path, model, out, options)
     result = CliRunner().invoke(cli.app, ["suggest", str(path), "--model", str(model), "--format", "csv"])
     header, *lines = result.stdout.splitlines()
-    assert header == "id,title,labels,label_names,confidences"
-    assert lines[0].startswith('\'=1,"Bees, wasps",')
+    assert header == "document,rank,id,notation,name,score,confidence"
+    assert lines[0].startswith("'=1,1,")
+    of_last = [line for line in lines if line.startswith("c,")]
     first, second = (out / f"shard-00000{number}.csv" for number in (0, 1))
-    assert first.read_text(encoding="utf-8").splitlines() == [header, *lines[:2]]
-    assert second.read_text(encoding="utf-8").splitlines() == [header, lines[2]]
+    assert first.read_text(encoding="utf-8").splitlines() == [header, *(line for line in lines if line not in of_last)]
+    assert second.read_text(encoding="utf-8").splitlines() == [header, *of_last]
+
+
+def test_a_batch_of_csv_with_other_columns_is_not_continued(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = BatchOptions(shard_size=2, format="csv")
+    here(monkeypatch, model, options)
+    path, out = tmp_path / "documents.jsonl", tmp_path / "out"
+    path.write_text('{"id": "a", "title": "Bees"}\n', encoding="utf-8")
+    tag(path, model, out, options)
+    manifest = out / "manifest.json"
+    content = json.loads(manifest.read_text(encoding="utf-8"))
+    del content["settings"]["columns"]  # as 0.10 wrote it
+    manifest.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(TagwrightError, match=r"other settings \(columns null, now .*\); give the same"):
+        tag(path, model, out, options)
 
 
 @pytest.mark.parametrize("file_format", ["jsonl", "trec", "csv", "parquet"])

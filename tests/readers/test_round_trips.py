@@ -146,13 +146,13 @@ def test_ids_and_names_come_back_as_they_were(
 
 WRITERS = {
     "readers/documents/jsonl.py": "documents.jsonl",
-    "data/run_files.py": "run.jsonl, run.trec",
+    "data/run_files.py": "run.jsonl, run.trec; nothing here reads a table of suggestions",
     "data/trec.py": "gold.qrels",
     "data/keywords.py": "keywords.jsonl",
     "data/vocabulary.py": "labels.*",
     "review/export.py": "export.*",
     "app/commands/labels.py": "documents as documents.jsonl; descriptions are texts of a model",
-    "app/suggestions.py": "a table for spreadsheets, which nothing here reads; a line says what it cannot hold",
+    "app/suggestions.py": "a table of suggestions, which nothing here reads; a line says what it cannot hold",
     "server/start_pages.py": "cells to paste into a spreadsheet",
     "evaluation/scores.py": "a table for spreadsheets, which nothing here reads",
     "catalogues/copies.py": "records are copied byte by byte",
@@ -173,15 +173,16 @@ def test_each_writer_is_tried() -> None:
 
 
 def test_tables_that_people_open_hold_no_formulas() -> None:
-    """Each module that writes rows of cells escapes formulas, but for vocabularies, which programs read."""
+    """Each module that writes rows of cells escapes formulas, but for TSV of suggestions and for vocabularies, which
+    programs read."""
     root, tables = Path(tagwright.__file__).parent, dict[str, bool]()
     writing = r"csv\.writer|DictWriter|to_csv|\btable_lines\(|\"\\t\"\.join|\}\\t\{"
     for path in root.rglob("*.py"):
         text = re.sub(r"^from .* import .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         if re.search(writing, text):
             tables[path.relative_to(root).as_posix()] = "escape_formula" in text
-    assert {"review/export.py", "app/suggestions.py", "server/start_pages.py", "evaluation/scores.py"} <= tables.keys()
-    assert [name for name, escapes in tables.items() if not escapes] == ["data/vocabulary.py"]
+    assert {"review/export.py", "data/run_files.py", "server/start_pages.py", "evaluation/scores.py"} <= tables.keys()
+    assert [name for name, escapes in tables.items() if not escapes] == ["app/suggestions.py", "data/vocabulary.py"]
 
 
 def test_tsv_keeps_what_it_can_hold_and_refuses_the_rest() -> None:

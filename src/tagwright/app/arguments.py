@@ -19,12 +19,12 @@ from tagwright.defaults import MAX_LABELS
 from tagwright.errors import option
 from tagwright.readers.limits import document_limit, within_limits
 
-Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "spreadsheet", "xlsx", "csv", "label_studio", "argilla"]
+Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "csv", "xlsx", "label_studio", "argilla"]
 
 FORMATS = (
-    "How to print; jsonl and trec are run files, spreadsheet is tsv with an apostrophe before cells that look like "
-    "formulas, xlsx an Excel workbook: > FILE.xlsx; these have a row a suggestion, csv has a row a document: ids as "
-    "a|b|c; label_studio and argilla: for these tools, > FILE.json."
+    "How to print; jsonl and trec are run files; tsv, csv and xlsx (a workbook: > FILE.xlsx) are one table, a row a "
+    "suggestion, csv with an apostrophe before cells that look like formulas; label_studio, argilla: for these tools, "
+    "> FILE.json."
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]

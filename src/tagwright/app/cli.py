@@ -44,6 +44,8 @@ _RENAMED: Mapping[str, str] = {
 
 _GONE: Mapping[str, str] = {
     "--hierarchy parents": "a lower --min-confidence does as well",
+    "--format spreadsheet": "--format csv, or xlsx, is the table for spreadsheets",
+    "--fit-weights": "train zero_shot DOCS --labels FILE --output DIR fits weights; give batch that tagger",
     "--guesses": "zero_shot ranks as well without what is learned from its suggestions",
     "--described": "labels --describe NAME writes descriptions",
     **dict.fromkeys(("--synthesise", "--synthetic"), "label documents that people wrote"),

@@ -138,36 +138,6 @@ def with_advice(tagged: Iterable[T], chosen: Chosen) -> Iterator[T]:
         hint(f"the stages have their usual weights; this fits weights to such documents: {command}")
 
 
-def fitted_model(model: Path, docs: Sequence[str], reading: Reading, output: Path) -> Path:
-    """Save a zero-shot tagger with weights that suit the first documents beside the output, and return its folder.
-
-    What is there already is used again, so that a batch goes on with the same weights. Raises ConfigError where it was
-    made of another tagger, and where nothing can be fitted.
-    """
-    from tagwright.batch.output_folder import model_digest
-    from tagwright.tagger.zero_shot import FEWEST, MOST, with_fitted_weights
-
-    if "-" in docs:
-        raise ConfigError("--fit-weights reads the documents twice, which standard input does not allow; name a file")
-    folder, source = output.with_name(f"{output.name}-tagger"), model_digest(model)
-    if folder.exists():
-        if read_manifest(folder, "tagger").get("training", {}).get("weights fitted to") != source:
-            raise ConfigError(
-                f"{folder}: was fitted for another tagger than {model}; remove it, or name another output"
-            )
-        return folder
-    first = islice((document for _, each in sources(docs, reading, Chosen(model=model)) for _, document in each), MOST)
-    loaded, documents = Tagger.load(model), list(first)
-    fitted = with_fitted_weights(loaded, documents)
-    if fitted is loaded:
-        raise ConfigError(
-            f"--fit-weights needs a tagger of zero_shot with names, words and meaning, and {FEWEST} documents; "
-            f"got {len(documents)} for {model}"
-        )
-    replace(fitted, training={**loaded.training, "weights fitted to": source}).save(folder)
-    return folder
-
-
 def _has_open_weights(chosen: Chosen) -> bool:
     from tagwright.app.options import values_of
 

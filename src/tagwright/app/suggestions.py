@@ -15,13 +15,21 @@ from tagwright.core.checked import shown
 from tagwright.core.display import escaped, for_programs, many
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
-from tagwright.data.run_files import csv_lines, document_record, run_digest, suggestion_record
+from tagwright.data.run_files import (
+    COLUMNS,
+    NUMBERS,
+    csv_lines,
+    document_record,
+    run_digest,
+    suggestion_record,
+    table_row,
+)
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.labels.languages import main
-from tagwright.readers.lines import ENDS, escape_formula
+from tagwright.readers.lines import ENDS
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan, Label
@@ -33,9 +41,6 @@ _log = logging.getLogger(__name__)
 
 SPANS = 3
 "Pieces of text shown for each reason, at most."
-
-COLUMNS = ("document", "rank", "id", "notation", "name", "score", "confidence")
-"The header of a table of suggestions."
 
 _INDENT = " " * 10
 
@@ -74,10 +79,10 @@ class _Named(NamedTuple):
 
 
 def suggestion_lines(tagged: Tagged, tagger: Tagger, output: "Format", naming: Naming | None = None) -> Iterator[str]:
-    """The suggestions as lines: text for people, a run file (jsonl, trec), a table with a header (tsv), or a JSON list.
+    """The suggestions as lines: text for people, a run file (jsonl, trec), a table (tsv, csv), or a JSON list.
 
-    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute. csv:
-    with that apostrophe too, but a row for each document, for catalogues. naming: by default with the tagger's names.
+    csv: with an apostrophe before every cell that a spreadsheet would take for a formula and compute. naming: by
+    default with the tagger's names.
     """
     naming = naming or Naming(lambda _: tagger.vocabulary)
     lines: Iterator[str]
@@ -90,13 +95,13 @@ def suggestion_lines(tagged: Tagged, tagger: Tagger, output: "Format", naming: N
             for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
         )
     elif output == "csv":
-        lines = _csv(tagged, naming)
+        lines = csv_lines(_table(tagged, naming))
     elif output in ("label_studio", "argilla"):
         lines = tool_lines(output, _shown(tagged, naming))
     elif output == "text":
         lines = _texts(tagged, tagger, naming)
     else:
-        lines = _tsv(_table(tagged, naming), escape_formula if output == "spreadsheet" else str)
+        lines = _tsv(_table(tagged, naming))
     return map(for_programs if output == "trec" else escaped, lines)
 
 
@@ -210,39 +215,24 @@ def _evidence(one: Evidence, document: Document) -> dict[str, Any]:
 
 def write_workbook(tagged: Tagged, stream: IO[bytes], naming: Naming) -> None:
     """The table of suggestions as an Excel workbook; rank, score and confidence are numbers."""
-    numbers = {COLUMNS.index(column) for column in ("rank", "score", "confidence")}
     table = _table(tagged, naming)
     header = next(table)
-    rows = ([float(cell) if place in numbers and cell else cell for place, cell in enumerate(row)] for row in table)
+    rows = ([float(cell) if place in NUMBERS and cell else cell for place, cell in enumerate(row)] for row in table)
     workbooks.write_workbook(chain([header], rows), stream, "suggestions")
 
 
-def _tsv(table: Iterator[Sequence[str]], text: Callable[[str], str]) -> Iterator[str]:
-    """The table as TSV; text: changes each cell that is no number."""
+def _tsv(table: Iterator[Sequence[str]]) -> Iterator[str]:
+    """The table as TSV."""
     changed = dict[str, None]()
     yield "\t".join(next(table))
     for document, rank, label, notation, name, *others in table:
         ids = document, label, notation
         changed |= dict.fromkeys(filter(ENDS.search, ids))
-        document, label, notation = (text(one_line(id_) if ENDS.search(id_) else id_) for id_ in ids)
-        yield "\t".join((document, rank, label, notation, text(name), *others))
+        document, label, notation = (one_line(id_) if ENDS.search(id_) else id_ for id_ in ids)
+        yield "\t".join((document, rank, label, notation, name, *others))
     if changed:
         problem = "tabs and line ends of %s, which TSV cannot hold, are spaces (first: %s); JSON lines hold them"
         _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
-
-
-def _csv(tagged: Tagged, naming: Naming) -> Iterator[str]:
-    """A row for each document, below a header."""
-    languages = ["languages"] * bool(naming.language)
-
-    def rows() -> Iterator[Sequence[Any]]:
-        for document, suggested in tagged:
-            _, *table = _table([(document, suggested)], naming)
-            columns = list(zip(*table, strict=True))[2:] if table else [()] * (5 + len(languages))
-            ids, _, shown_names, _, *others = columns
-            yield document.id, one_line(document.title), ids, shown_names, *others
-
-    return csv_lines(rows(), *languages)
 
 
 def _table(tagged: Tagged, naming: Naming) -> Iterator[tuple[str, ...]]:
@@ -250,10 +240,8 @@ def _table(tagged: Tagged, naming: Naming) -> Iterator[tuple[str, ...]]:
     asked = bool(naming.language)
     yield *COLUMNS, *["language"] * asked
     for document, suggested in tagged:
-        for rank, (each, _, name, language) in enumerate(naming.named(document, suggested), 1):
-            sure = "" if each.confidence is None else f"{each.confidence:.3f}"
-            cells = (document.id, str(rank), each.id, each.notation, one_line(name), f"{each.score:.6g}", sure)
-            yield *cells, *[language] * asked
+        for rank, (each, label, name, language) in enumerate(naming.named(document, suggested), 1):
+            yield *table_row(document.id, rank, label, name, each.score, each.confidence), *[language] * asked
 
 
 def _span(span: EvidenceSpan, document: Document) -> str:

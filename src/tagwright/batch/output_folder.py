@@ -21,6 +21,7 @@ from tagwright.core.atomic import OccupiedError, locked, read_whole, replace_fil
 from tagwright.core.checked import AtLeastOne, shown
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
+from tagwright.data.run_files import COLUMNS
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.readers.lines import unescape_formula
 from tagwright.tagger.acceptance import SuggestOptions
@@ -37,12 +38,13 @@ class BatchOptions(SuggestOptions):
     whole batches, so another size can change the last digit of a score."""
 
     format: FileFormat = "jsonl"
-    "JSON lines or a run of TREC, which `evaluate --run` reads, CSV with a row for each document, or Parquet."
+    "JSON lines or a run of TREC, which `evaluate --run` reads, CSV with a row for each suggestion, or Parquet."
 
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
         lists = {"only": list(self.only), "without": list(self.without)}  # as JSON has them
-        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists}
+        columns = {"columns": list(COLUMNS)} if self.format == "csv" else {}  # until 0.11 CSV had others
+        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists, **columns}
 
 
 def model_digest(model: Path) -> str:

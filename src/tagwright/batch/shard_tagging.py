@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
 from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.run_files import RunFormat, csv_lines, run_digest, run_lines
+from tagwright.data.run_files import COLUMNS, RunFormat, csv_lines, run_digest, run_lines, table_row
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
-from tagwright.readers.documents.sections import one_line
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
 
@@ -115,7 +114,7 @@ def _write_lines(
     labels = tagger.vocabulary
     with path.open("w", encoding="utf-8", newline="\n") as file:
         if format == "csv":
-            file.writelines(line + "\n" for line in csv_lines(_rows(tagged, labels)))
+            file.writelines(line + "\n" for line in csv_lines(chain([COLUMNS], _rows(tagged, labels))))
             return
         for documents, run in tagged:
             ids, titles = [each.id for each in documents], [each.title for each in documents]
@@ -124,15 +123,13 @@ def _write_lines(
             file.writelines(line + "\n" for line in lines)
 
 
-def _rows(tagged: Iterator[tuple[Sequence[Document], Run]], labels: Vocabulary) -> Iterator[Sequence[Any]]:
-    """Of each document what a row of CSV holds."""
+def _rows(tagged: Iterator[tuple[Sequence[Document], Run]], labels: Vocabulary) -> Iterator[Sequence[str]]:
+    """The rows of a table of suggestions."""
     for documents, run in tagged:
-        names = [one_line(labels.shown_name(place)) for place in run.labels.tolist()]
-        ids = [labels.ids[place] for place in run.labels.tolist()]
-        confidences = [""] * len(ids) if run.confidences is None else [f"{each:.3f}" for each in run.confidences]
-        for document, (start, end) in zip(documents, pairwise(run.indptr.tolist()), strict=True):
-            found = (each[start:end] for each in (ids, names, confidences))
-            yield document.id, one_line(document.title), *found
+        sure = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
+        labelled = zip(run.rows.tolist(), run.ranks.tolist(), run.labels.tolist(), strict=True)
+        for (row, rank, place), score, confidence in zip(labelled, run.scores.tolist(), sure, strict=True):
+            yield table_row(documents[row].id, rank, labels[place], labels.shown_name(place), score, confidence)
 
 
 def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tagger, path: Path) -> None:

@@ -172,6 +172,7 @@ _ELSEWHERE = {"C": "cost", "lr": "learning_rate", "random_state": "seed"}
 
 _GONE = {
     **dict.fromkeys(("log_every", "evaluations"), "its default always applies"),
+    "fusion": "zero_shot adds evidence, to which its weights and confidences are fitted",
     "guesses": "zero_shot ranks as well without what is learned from its suggestions",
     "llm": "add the language model to a saved tagger when it suggests, and to the zero-shot method",
     **dict.fromkeys(("llm.keywords", "llm.documents"), "a language model only ranks, and its weight is llm.weight"),

@@ -20,7 +20,7 @@ from tagwright.core.display import many
 from tagwright.data import trec
 from tagwright.data.corpus import ids_of, text_key
 from tagwright.errors import InputError
-from tagwright.readers.documents.columns import join_labels
+from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import skip
 from tagwright.readers.lines import (
     Place,
@@ -37,6 +37,12 @@ from tagwright.types import Document, Label, Run
 _log = logging.getLogger(__name__)
 
 RunFormat: TypeAlias = Literal["jsonl", "trec"]
+
+COLUMNS = ("document", "rank", "id", "notation", "name", "score", "confidence")
+"The header of a table of suggestions."
+
+NUMBERS = frozenset(map(COLUMNS.index, ("rank", "score", "confidence")))
+"Places of the columns that hold numbers."
 
 
 def write_run(
@@ -90,21 +96,26 @@ def run_lines(
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
-def csv_lines(rows: Iterable[Sequence[Any]], *more: str) -> Iterator[str]:
-    """Suggestions as CSV with a row for each document; no cell is a formula to a spreadsheet.
+def table_row(
+    document_id: str, rank: int, label: Label, name: str, score: float, confidence: float | None
+) -> tuple[str, ...]:
+    """A suggestion as a row under `COLUMNS`. name: of the label, as it is shown.
 
-    rows: id and title of a document, then of its suggestions ids, names, confidences as text, and `more`, the names of
-    further columns.
-
-    >>> list(csv_lines([("d", "Bees", ["1", "2"], ["Bees", "=x"], ["0.5", ""])]))
-    ['id,title,labels,label_names,confidences', 'd,Bees,1|2,Bees|=x,0.5|']
+    >>> table_row("d", 1, Label("2", ("Bees",), notation="59"), "Bees", 1.5, None)
+    ('d', '1', '2', '59', 'Bees', '1.5', '')
     """
-    cells = (
-        [document_id, title, join_labels(ids), join_labels(names), *map("|".join, others)]
-        for document_id, title, ids, names, *others in rows
-    )
-    header = ["id", "title", "labels", "label_names", "confidences", *more]
-    return table_lines(chain([header], (list(map(escape_formula, each)) for each in cells)), "csv")
+    sure = "" if confidence is None else f"{confidence:.3f}"
+    return document_id, str(rank), label.id, label.notation, one_line(name), f"{score:.6g}", sure
+
+
+def csv_lines(table: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The header and rows of a table of suggestions as CSV; no cell is a formula to a spreadsheet.
+
+    >>> print(*csv_lines([("d", "1", "=x", "", "Bees, wasps", "-1.5", "")]))
+    d,1,'=x,,"Bees, wasps",-1.5,
+    """
+    rows = ([cell if place in NUMBERS else escape_formula(cell) for place, cell in enumerate(row)] for row in table)
+    return table_lines(rows, "csv")
 
 
 def document_record(

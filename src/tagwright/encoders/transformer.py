@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.encoders import four_bit
-from tagwright.encoders.architecture import FOUR_BIT, Architecture, read_architecture
+from tagwright.encoders.architecture import Architecture, read_architecture
 from tagwright.encoders.compiled import Compiled, Computed
 from tagwright.encoders.graphs import bert_graph, read_graph
 from tagwright.encoders.layers import Map, applied, normalize, read_layers, read_tensors
@@ -21,6 +20,7 @@ from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import say_general
 from tagwright.encoders.tokens import no_panic, read_tokenizer
 from tagwright.errors import ModelError
+from tagwright.registry import encoder_module
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ class Transformer:
         architecture: one that `is_bert`. layers: makes what follows the pooling of the tensors; None: the modules of
         the folder do. Raises ModelError when the weights are damaged.
         """
-        if (folder / FOUR_BIT).is_file():
-            _, tokenizer, weights = four_bit.read(folder / FOUR_BIT)
-            return cls._of(weights, architecture, tokenizer, precision, [normalize], folder / FOUR_BIT)
+        if module := encoder_module(folder):
+            _, tokenizer, weights = module.read(folder)
+            return cls._of(weights, architecture, tokenizer, precision, [normalize], folder / module.FILE)
         file, tokens = folder / "model.safetensors", folder / "tokenizer.json"
         if not file.is_file() or not tokens.is_file():
             return None

@@ -155,8 +155,10 @@ def folded(column: str) -> str:
 
     Of a path into XML the last part counts; what Dublin Core puts before or after a name does not.
 
-    >>> folded("Body (HTML)"), folded("650 $a"), folded("record - oai_dc:dc - dc:subject"), folded("dc.subject[en]")
-    ('body html', '650a', 'subject', 'subject')
+    >>> folded("Body (HTML)"), folded("650 $a")
+    ('body html', '650a')
+    >>> folded("record - oai_dc:dc - dc:subject"), folded("dc.subject[en]")
+    ('subject', 'subject')
     """
     name = clean(column).casefold().rpartition(" - ")[2].strip()
     name = re.sub(r"^(?:(?:dc|dcterms|skos)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)", "", name)

@@ -131,8 +131,11 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
         _log.warning(
             "decisions on %s are left out (%s): their texts are others than those that were reviewed, which an export "
             "of %s has: %s",
-            many(len(changed), "document"), many(sum(changed.values()), "label"), file, ", ".join(map(shown, changed)),
-        )  # fmt: skip
+            many(len(changed), "document"),
+            many(sum(changed.values()), "label"),
+            file,
+            ", ".join(map(shown, changed)),
+        )
     right, judged = [set(positions.tolist()) for positions, _ in gold], [set[int]() for _ in documents]
     for document in blind.keys() & rows.keys():
         right[rows.pop(document)].clear()

@@ -112,7 +112,7 @@ class ByLanguage(Retriever):
         return ByLanguage(vocabulary, {code: each.with_labels(searched(code)) for code, each in self._stages.items()})
 
     def sharing(self, stages: Mapping[str, Stage]) -> ByLanguage:
-        """Return a copy that shares for each language what a stage shares with others, see `exact_match.share`."""
+        """Return a copy that shares for each language what a stage shares with others, as tries of names."""
 
         def share(code: str, stage: Any) -> Stage:
             others = {name: each.of(code) for name, each in stages.items() if isinstance(each, ByLanguage)}

@@ -16,7 +16,7 @@ from tagwright.combining.agreement import FIRST, Agreements
 from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import MANY_LABELS, LabelFree
 from tagwright.combining.steps import last
-from tagwright.combining.weighted_sum import By, WeightedSum
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
 from tagwright.core.garbage import uncollected
 from tagwright.core.progress import hint, note
@@ -101,9 +101,6 @@ class Config(Checked):
     trust: bool = True
     """Whether dense and title_match lose weight on documents in a language that the encoder does not know: see
     stages/dense/trust.py."""
-
-    fusion: By = "evidence"
-    "How the stages are combined: see combining/weighted_sum.py."
 
     encoder: str = AUTO
     """The encoder of the dense stage: "auto", the packaged one where it is installed, otherwise none, as a line says;
@@ -296,7 +293,6 @@ def _fit_stages(
         weights[TITLE_MATCH] = config.title_match
     judges = {"dense": "dense", SECOND: SECOND, TITLE_MATCH: "dense"} if config.trust else {}
     combined = WeightedSum(
-        by=config.fusion,
         weights={name: weight for name, weight in weights.items() if name in {**retrievers, **rerankers}},
         language_trust={name: judge for name, judge in judges.items() if name in {**retrievers, **rerankers}},
     )

@@ -20,8 +20,8 @@ def batch(
         Literal["jsonl", "trec", "csv", "parquet"],
         typer.Option(
             "--format",
-            help="What to write: run files (jsonl, trec), csv with a row for each document, as `suggest --format csv`, "
-            'or Parquet, which needs the extra "parquet".',
+            help="What to write: run files (jsonl, trec), a table (csv) as `suggest --format csv`, or Parquet, which "
+            'needs the extra "parquet".',
         ),
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,
@@ -34,13 +34,6 @@ def batch(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".')
     ] = None,
-    fit_weights: Annotated[
-        bool,
-        typer.Option(
-            "--fit-weights",
-            help="Fit the weights of a zero_shot tagger to the first 300 documents; it is saved as OUTPUT-tagger.",
-        ),
-    ] = False,
     monitor: MonitorLog = None,
     _offline: Offline = False,
     as_json: Json = False,
@@ -57,8 +50,6 @@ def batch(
     options = BatchOptions(**vars(cut), shard_size=shard_size, format=file_format)
     share = work.shards_of(shard)
     work.check_apart(docs, output)
-    if fit_weights:
-        model = inputs.fitted_model(model, docs, reading, output)
     sources = inputs.sources(docs, reading, Chosen(model=model))
     version = inputs.version_of(model) if monitor else ""
     done = work.run(
