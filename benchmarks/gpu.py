@@ -103,9 +103,9 @@ class Task(rows.Task):
         """Train and dev, whose text and metadata MICoL and FuTex learn from."""
         return Corpus.of([*self.train, *self.dev])
 
-    def pairs(self, count: int) -> int:
-        """The share of so many, enough for a few batches."""
-        return max(64, round(self.share * count))
+    def pairs(self, count: int, batch: int | None = None) -> int:
+        """The share of so many, enough for a batch or, of the paper's size, a few."""
+        return max(64, 2 * (batch or 0), round(self.share * count))
 
     def as_in(self, paper: C, training: Mapping[str, Any], **options: Any) -> C:
         """The settings of a paper with this start.
@@ -192,7 +192,7 @@ def micol_row(task: Task, steps: Steps, architecture: Any, source: str, batch: i
     paper = micol.paper(architecture)
     own = micol.TRANSFORMER if architecture == "bi" else micol.CROSS
     training = larger(paper.training.over(own), batch)
-    config = task.as_in(paper, training, count=task.pairs(micol.PAIRS), **options)
+    config = task.as_in(paper, training, count=task.pairs(micol.PAIRS, batch), **options)
     found_by = micol.retrievers(task.documents, task.labels, config)
     if source == PLAIN:
         plain = BiEncoder.load(task.encoder, max_length=config.max_length, pooling=config.pooling)
@@ -227,7 +227,7 @@ def text_row(task: Task, steps: Steps, module: Any, **options: Any) -> Tagger:
 def futex_row(task: Task, steps: Steps, batch: int | None = None, **options: Any) -> Tagger:
     """FuTex and its ablations, which share the fine-tuned cross-encoder."""
     training = {"epochs": 1, **larger(futex.paper().training.over(futex.CROSS), batch)}
-    config = task.as_in(futex.paper(), training, count=task.pairs(TRIPLES), language="auto", **options)
+    config = task.as_in(futex.paper(), training, count=task.pairs(TRIPLES, batch), language="auto", **options)
     tuned = Steps(task.folder(FUTEX + in_batches(batch, futex.CROSS)) / "tuned", resume=True)
     documents = list(task.documents)  # in memory: to read a full text takes longer than to train on it
     cross, bi = futex.fine_tune(documents, config, tuned)
