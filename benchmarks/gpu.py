@@ -409,7 +409,7 @@ def starts(work: Path, minilm: Path | None, other: Path | None) -> dict[str, str
     """The starts by name, each a folder, which is made if need be. other: one more; a sentence encoder has its name."""
     folder = work / "starts"
     folder.mkdir(parents=True, exist_ok=True)
-    given = {BLANK: (minilm, blank)}
+    given: dict[str, tuple[Path | None, Callable[[Tensors], Tensors]]] = {BLANK: (minilm, blank)}
     if other:
         source = mpnet(work / MPNET) if str(other) == MPNET and not other.is_dir() else other
         given[source.name if (source / "modules.json").is_file() else OWN] = source, cast

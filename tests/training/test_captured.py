@@ -97,9 +97,12 @@ def test_a_training_in_fixed_shapes_ends_as_one_without(folder: str, monkeypatch
     training, ends = replace(TRAINING, dropout="off", learning_rate=1e-3), []
     used = list[tuple[int, ...]]()
     backward = CapturedSteps._backward
-    monkeypatch.setattr(
-        CapturedSteps, "_backward", lambda *given: used.append(given[1]["input_ids"].shape) or backward(*given)
-    )
+
+    def noted(steps: CapturedSteps, inputs: Any, views: Any) -> torch.Tensor:
+        used.append(inputs["input_ids"].shape)
+        return backward(steps, inputs, views)
+
+    monkeypatch.setattr(CapturedSteps, "_backward", noted)
     for most in (0, 10**6):
         monkeypatch.setattr(trainables, "feed", lambda _, most=most: PROCESSOR._replace(captured=most))
         model = SentenceTransformer(folder, device="cpu")

@@ -61,7 +61,11 @@ class CapturedSteps:
         if length * len(tokens) > self._most:
             return None
         device = self.encoder.model.device
-        arrays = {**self.encoder.padded(tokens, length), "groups": groups, "rate": np.array(rate, np.float32)}
+        arrays: dict[str, Any] = {
+            **self.encoder.padded(tokens, length),
+            "groups": groups,
+            "rate": np.array(rate, np.float32),
+        }
         inputs = {name: sent(array, device) for name, array in arrays.items()}
         key = (length, drops, tuple(views))
         if key not in self._steps:
@@ -82,7 +86,7 @@ class CapturedSteps:
         if inputs["groups"].device.type != "cuda":
             return lambda inputs: self._compute(inputs, views)
         held = {name: tensor.clone() for name, tensor in inputs.items()}
-        beside = torch.cuda.Stream()
+        beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(beside):
             for _ in range(WARM):
