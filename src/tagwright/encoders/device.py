@@ -45,14 +45,16 @@ class Feed(NamedTuple):
     "Whether larger chunks are packed without padding, if the model can be."
     workers: int
     "The most processes that draw and tokenise batches ahead; 0: a thread does."
+    captured: int
+    "The most tokens of a step, padding included, that is done as a CUDA graph; 0: none."
     encoded: int
     "Tokens, padding included, that sentence-transformers encodes in a call, if that is more texts than usual."
 
 
-PROCESSOR = Feed(chunk=4096, small=512, padding=1.1, kept=8192, packed=False, workers=0, encoded=0)
+PROCESSOR = Feed(chunk=4096, small=512, padding=1.1, kept=8192, packed=False, workers=0, captured=0, encoded=0)
 "Larger chunks are not faster, and padding costs as much as any token."
 
-CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, workers=8, encoded=262_144)
+CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, workers=8, captured=0, encoded=262_144)
 "Launching the kernels of a chunk takes as long as computing thousands of tokens."
 
 

@@ -101,14 +101,9 @@ class GradientCache:
         return nullcontext() if wanted else self.accelerator.no_sync(self.encoder.forward)
 
     def _embed(self, tokens: Tokens, dropout: Mask, rows: Longs, step: int) -> torch.Tensor:
-        import torch
-
         drops = bool(dropout[rows[0]])
         if drops:
-            # Seeded by the chunk instead of a running state: texts get the same masks when encoded again or after a
-            # restart.
-            key = np.random.SeedSequence((self.seed, step, self.accelerator.process_index, int(rows[0])))
-            torch.manual_seed(int(key.generate_state(1)[0]))
+            seed_dropout(self.seed, step, self.accelerator.process_index, int(rows[0]))
         self.encoder.model.train(drops)
         return self.encoder.embed(tokens, rows)
 
@@ -119,6 +114,16 @@ class GradientCache:
         vectors[sent(np.concatenate(chunks), vectors.device)] = torch.cat(parts)
         whole: torch.Tensor = self.accelerator.reduce(vectors, "sum")  # itself in a single process
         return whole
+
+
+def seed_dropout(seed: int, step: int, process: int = 0, first: int = 0) -> None:
+    """Seed the masks of a chunk by what it is, not by a running state: encoded again, texts get the same ones.
+
+    first: the place of the first text of the chunk in its step.
+    """
+    import torch
+
+    torch.manual_seed(int(np.random.SeedSequence((seed, step, process, first)).generate_state(1)[0]))
 
 
 def share_of(texts: int, accelerator: Accelerator) -> Longs:

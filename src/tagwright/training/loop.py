@@ -26,6 +26,7 @@ from tagwright.encoders.tokens import Tokens
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.training.batching import Batches, SamplerState, prepared
 from tagwright.training.callbacks import Row, watching
+from tagwright.training.captured import CapturedSteps
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache, share_of
 from tagwright.training.objectives import Objective, Text
@@ -132,6 +133,7 @@ class _Run:
         self.optimiser = AdamW(weights, training.weight_decay, training.clip)
         self.weights = self.optimiser.weights
         processes = self.accelerator.num_processes
+        self.captured = CapturedSteps(encoder, objective, self.optimiser, training.seed) if processes == 1 else None
         self.config = {**lasting_options(training), "steps": self.length, "processes": processes}
         self.step, self.best_step = 0, 0
         self.state: SamplerState = (0, 0)
@@ -240,13 +242,16 @@ class _Run:
 
         state, pair_groups, views, tokens, dropout = step
         rate = self.training.rate(self.step, self.length)
-        groups = sent(pair_groups, self.accelerator.device)
+        done = self.captured and self.captured.step(tokens, dropout, views, pair_groups, self.step, rate)
+        if not done:
+            groups = sent(pair_groups, self.accelerator.device)
 
-        def loss_of(vectors: torch.Tensor) -> torch.Tensor:
-            return self.objective.loss(torch.split(vectors, views), groups)
+            def loss_of(vectors: torch.Tensor) -> torch.Tensor:
+                return self.objective.loss(torch.split(vectors, views), groups)
 
-        self.unread.append(self.cache.backward(tokens, dropout, self.step, loss_of))
-        norm = self.optimiser.step(rate)
+            done = self.cache.backward(tokens, dropout, self.step, loss_of), self.optimiser.step(rate)
+        loss, norm = done
+        self.unread.append(loss)
         self.step, self.state = self.step + 1, state
         if self.step % self.training.log_every == 0 or self.step == self.length:
             self._log(loss=self._read_losses(), learning_rate=rate, gradient_norm=norm.item())

@@ -27,10 +27,10 @@ class AdamW:
         for name, (weight, rate) in weights.items():
             self._groups[0.0 if weight.ndim < 2 else decay, rate].append(name)
 
-    def step(self, rate: float) -> torch.Tensor:
+    def step(self, rate: float | torch.Tensor) -> torch.Tensor:
         """Clip the gradients, move the weights that have one, and forget them; returns the norm before clipping.
 
-        rate: the learning rate of weights whose own is 1.
+        rate: the learning rate of weights whose own is 1; in a CUDA graph a tensor, so that each step has its own.
         """
         norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.clip or math.inf)
         for (decay, own_rate), names in self._groups.items():
@@ -53,9 +53,15 @@ class AdamW:
                     eps=1e-8,
                     maximize=False,
                 )
-            for weight in weights:
-                weight.grad = None
+        self.forget_gradients()
         return norm
+
+    def forget_gradients(self) -> None:
+        """Forget the gradients, and begin the means of the weights that have one."""
+        for name, weight in self.weights.items():
+            if weight.grad is not None:
+                self._state_of(name)
+                weight.grad = None
 
     def _state_of(self, name: str) -> dict[str, torch.Tensor]:
         if name not in self.state:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -142,6 +142,11 @@ class Transformer:
         return str(best_dtype(self.model.device)).removeprefix("torch.")
 
     @property
+    def longest(self) -> int:
+        """The most tokens of a text."""
+        return int(self.model.max_seq_length or LONGEST)
+
+    @property
     def room(self) -> int:
         """Tokens, padding included, whose activations have room in the memory."""
         import torch
@@ -197,22 +202,33 @@ class Transformer:
             self.packed = False
             switch(before)
 
-    def _vectors(self, tokens: Tokens, *, packed: bool) -> torch.Tensor:
+    def padded(self, tokens: Tokens, length: int) -> dict[str, Longs]:
+        """The features (texts, length) of texts of at most so many tokens, filled up with padding."""
+        mask = np.arange(length) < tokens.lengths[:, None]
+        ids = np.full(mask.shape, self.padding)
+        ids[mask] = tokens.ids
+        return {"attention_mask": mask.astype(np.int64), **self.features(ids)}
+
+    def vectors(self, features: Mapping[str, Any]) -> torch.Tensor:
+        """(texts, dim) in float32, of features on the device of the model."""
         import torch
 
+        device, dtype = self.model.device, best_dtype(self.model.device)
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            vectors: torch.Tensor = self.forward(dict(features))[self.output]
+        return vectors.float()
+
+    def _vectors(self, tokens: Tokens, *, packed: bool) -> torch.Tensor:
+        features: Mapping[str, Any]
         if packed:
             features = packing.features(tokens.lengths, self.model.transformers_model.config)
             features |= self.features(tokens.ids[None])
         else:
-            mask = np.arange(int(tokens.lengths.max())) < tokens.lengths[:, None]
-            ids = np.full(mask.shape, self.padding)
-            ids[mask] = tokens.ids
-            features = {"attention_mask": mask.astype(np.int64), **self.features(ids)}
-        device, dtype = self.model.device, best_dtype(self.model.device)
-        given = {name: sent(part, device) if isinstance(part, np.ndarray) else part for name, part in features.items()}
-        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            vectors: torch.Tensor = self.forward(given)[self.output]
-        return vectors.float()
+            features = self.padded(tokens, int(tokens.lengths.max()))
+        device = self.model.device
+        return self.vectors(
+            {name: sent(part, device) if isinstance(part, np.ndarray) else part for name, part in features.items()}
+        )
 
     def _packs(self) -> bool:
         """Whether the vectors of two packed texts are those of padded ones, but for rounding: it is tried."""

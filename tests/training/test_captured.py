@@ -1,0 +1,170 @@
+"""Steps of few tokens in fixed shapes learn what others learn: tried on the processor, which computes them as they are.
+
+That a card computes a graph of them rightly is measured by `python -m benchmarks train --card`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+from sentence_transformers import SentenceTransformer
+from tests.training.training_run import TRAINING, WORDS, Watching, pairs, plain_loss
+
+from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.encoders.device import CARD, PROCESSOR
+from tagwright.papers.losses import TripleContrast, in_batch
+from tagwright.training import captured
+from tagwright.training import trainable_encoder as trainables
+from tagwright.training.captured import CapturedSteps
+from tagwright.training.gradient_caching import GradientCache
+from tagwright.training.loop import train
+from tagwright.training.objectives import Contrastive, Objective
+from tagwright.training.optimiser import AdamW
+from tagwright.training.trainable_encoder import Reranker, Transformer
+
+pytestmark = pytest.mark.usefixtures("exact")
+
+VIEWS, GROUPS = [12, 12], np.arange(12)
+
+
+@pytest.fixture(autouse=True)
+def in_fixed_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trainables, "feed", lambda _: PROCESSOR._replace(captured=10**6))
+    monkeypatch.setattr(captured, "LENGTHS", 16)
+
+
+def bi_encoder(folder: str) -> Transformer:
+    return Transformer(SentenceTransformer(folder, device="cpu"))
+
+
+def cross_encoder(folder: str) -> Transformer:
+    return Reranker(CrossEncoder.load(folder).model)
+
+
+class Keeping(AdamW):
+    """Keeps the gradients of a step."""
+
+    kept: torch.Tensor
+
+    def step(self, rate: float | torch.Tensor) -> torch.Tensor:
+        self.kept = torch.cat([weight.grad.flatten() for weight in self.weights.values() if weight.grad is not None])
+        return super().step(rate)
+
+
+def optimiser_of(encoder: Transformer, clip: float = 1.0) -> Keeping:
+    return Keeping({name: (weight, 1.0) for name, weight in encoder.model.named_parameters()}, 0.01, clip)
+
+
+def texts(encoder: Transformer, most: int = 30) -> list[Any]:
+    rng = np.random.default_rng(1)
+    drawn = [" ".join(rng.choice(WORDS, rng.integers(1, most))) for _ in range(24)]
+    return [(text, "bee honey") for text in drawn] if isinstance(encoder, Reranker) else drawn
+
+
+@pytest.mark.parametrize(
+    ("make", "objective"), [(bi_encoder, in_batch(0.05)), (cross_encoder, TripleContrast())], ids=["bi", "cross"]
+)
+def test_loss_gradients_and_weights_are_those_of_a_step_that_is_not_captured(
+    make: Callable[[str], Transformer], objective: Objective, folder: str
+) -> None:
+    off, found = np.zeros(24, np.bool_), []
+    for is_captured in (False, True):
+        encoder = make(folder)
+        optimiser, tokens = optimiser_of(encoder), encoder.tokenize(texts(encoder))
+        if is_captured:
+            done = CapturedSteps(encoder, objective, optimiser, 0).step(tokens, off, VIEWS, GROUPS, 0, 1e-3)
+            assert done
+        else:
+            loss = lambda vectors: objective.loss(torch.split(vectors, VIEWS), torch.from_numpy(GROUPS))  # noqa: E731
+            value = GradientCache(encoder, Accelerator(), 100).backward(tokens, off, 0, loss)
+            done = value, optimiser.step(1e-3)
+        found.append((done, optimiser.kept, torch.cat([w.flatten() for w in optimiser.weights.values()])))
+    (plain, gradients, weights), (fixed, own_gradients, own_weights) = found
+    assert gradients.abs().max() > 0.01
+    torch.testing.assert_close(fixed, plain, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(own_gradients, gradients, rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(own_weights, weights, rtol=0, atol=2e-3)  # a step of AdamW moves a weight by the rate
+
+
+def test_a_training_in_fixed_shapes_ends_as_one_without(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    training, ends = replace(TRAINING, dropout="off", learning_rate=1e-3), []
+    used = list[tuple[int, ...]]()
+    backward = CapturedSteps._backward
+
+    def noted(steps: CapturedSteps, inputs: Any, views: Any) -> torch.Tensor:
+        used.append(inputs["input_ids"].shape)
+        return backward(steps, inputs, views)
+
+    monkeypatch.setattr(CapturedSteps, "_backward", noted)
+    for most in (0, 10**6):
+        monkeypatch.setattr(trainables, "feed", lambda _, most=most: PROCESSOR._replace(captured=most))
+        model = SentenceTransformer(folder, device="cpu")
+        rows, *_ = train(model, pairs, Contrastive(plain_loss), training)
+        ends.append([row["loss"] for row in rows if "loss" in row])
+        assert len(used) == (training.steps if most else 0)
+    assert set(used) <= {(16, 16), (16, 32), (16, 48), (16, 64)}
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-3)
+    assert ends[0][-1] < ends[0][0]
+
+
+def test_masks_of_dropout_are_those_of_the_step(folder: str) -> None:
+    losses = []
+    for number in (1, 2, 1):
+        encoder = bi_encoder(folder)
+        steps = CapturedSteps(encoder, in_batch(0.05), optimiser_of(encoder), 0)
+        done = steps.step(encoder.tokenize(texts(encoder)), np.ones(24, np.bool_), VIEWS, GROUPS, number, 1e-3)
+        assert done
+        losses.append(float(done[0]))
+    assert losses[0] == losses[2] != losses[1]
+
+
+def test_each_step_has_its_own_rate(folder: str) -> None:
+    encoder = bi_encoder(folder)
+    optimiser, tokens = optimiser_of(encoder), encoder.tokenize(texts(encoder))
+    steps, moved = CapturedSteps(encoder, in_batch(0.05), optimiser, 0), []
+    bias = next(weight for name, weight in optimiser.weights.items() if name.endswith("output.dense.bias"))
+    for rate in (0.0, 1e-3):
+        before = bias.detach().clone()
+        steps.step(tokens, np.zeros(24, np.bool_), VIEWS, GROUPS, 0, rate)
+        moved.append(float((bias.detach() - before).abs().max()))
+    assert moved[0] == 0
+    assert moved[1] == pytest.approx(1e-3, rel=0.2)  # the second of two equal gradients
+
+
+def test_larger_steps_mixed_dropout_and_changing_losses_are_left_to_the_others(folder: str) -> None:
+    encoder = bi_encoder(folder)
+    encoder.feed = PROCESSOR._replace(captured=24 * 32)
+    steps = CapturedSteps(encoder, in_batch(0.05), optimiser_of(encoder), 0)
+    short, long = (encoder.tokenize(texts(encoder, most)) for most in (8, 30))
+    off, mixed = np.zeros(24, np.bool_), np.arange(24) < 12
+    assert steps.step(short, off, VIEWS, GROUPS, 0, 1e-3)
+    assert steps.step(long, off, VIEWS, GROUPS, 0, 1e-3) is None
+    assert steps.step(short, mixed, VIEWS, GROUPS, 0, 1e-3) is None
+    watching = CapturedSteps(encoder, Watching(plain_loss), optimiser_of(encoder), 0)
+    assert watching.step(short, off, VIEWS, GROUPS, 0, 1e-3) is None
+
+
+def test_a_step_that_cannot_be_captured_is_done_otherwise_and_one_line_says_so(
+    folder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing\nat some place")
+
+    monkeypatch.setattr(CapturedSteps, "_captured", refuse)
+    training = replace(TRAINING, dropout="off")
+    with caplog.at_level(logging.WARNING):
+        rows, *_ = train(SentenceTransformer(folder, device="cpu"), pairs, Contrastive(plain_loss), training)
+    assert rows[-1]["step"] == TRAINING.steps
+    [line] = [record.getMessage() for record in caplog.records if "captured" in record.getMessage()]
+    assert line.startswith("steps are not captured, and slower: operation not permitted")
+
+
+def test_no_step_is_captured_until_a_card_has_shown_it_right() -> None:
+    assert (CARD.captured, PROCESSOR.captured) == (0, 0)
