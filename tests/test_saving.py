@@ -102,6 +102,11 @@ def write_text(folder: Path, value: int) -> None:
         path.write_text(str(value))
 
 
+def check_text(folder: Path) -> None:
+    for name in ("run.jsonl", "new/deep/run.jsonl"):
+        check_writable(folder / name)
+
+
 def write_linked(folder: Path, value: int) -> None:
     """By a symbolic link, which stays."""
     (folder / "disk").mkdir(exist_ok=True)
@@ -125,7 +130,7 @@ def write_state(folder: Path, value: int) -> None:
 def read_state(folder: Path) -> int | None:
     with resumable(folder / "M", Start("rts", {}, {}), resume=True) as steps:
         state = steps.latest({})
-    return state and int(state.arrays["a"][0])
+    return int(state.arrays["a"][0]) if state else None
 
 
 def write_version(folder: Path, value: int) -> None:
@@ -189,7 +194,7 @@ PLACES: dict[str, Place] = {
     "file": Place(
         write_text,
         lambda folder: there(folder, "run.jsonl", lambda path: int(path.read_text())),
-        lambda folder: [check_writable(folder / name) for name in ("run.jsonl", "new/deep/run.jsonl")],
+        check_text,
     ),
     "state of a training": Place(write_state, read_state),
     "version": Place(
