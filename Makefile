@@ -10,8 +10,9 @@ PYTEST := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reord
 demo: $(VENV)/demo
 	$(BIN)/tagwright demo
 
-# some minutes; tests marked `slow` (kills, storms, attacks, trainings of transformers) are left out: `make test-all` runs them
-test: lint types contracts unit
+# some minutes, the types beside the tests; tests marked `slow` (kills, storms, attacks, trainings of transformers) are left out: `make test-all` runs them
+test: install
+	$(MAKE) --jobs 2 lint types contracts unit
 	@echo "The tests marked slow were left out; make test-all runs them too."
 
 # hours, before a release and every night: each test, a short storm and a short attack, and the other Pythons

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import gc
+from functools import cache
 from pathlib import Path
 
 import tagwright
 
+FOLDER = Path(tagwright.__file__).parent
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    """Each module by its path, such as `core/atomic.py`. All together they would slow every search for cycles."""
-    folder = Path(tagwright.__file__).parent
-    for path in sorted(folder.rglob("*.py")):
-        yield path.relative_to(folder).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+@cache
+def modules() -> tuple[tuple[str, ast.Module], ...]:
+    """Each module by its path, such as `core/atomic.py`: parsed once, which takes two seconds.
+
+    Together they would slow every search for cycles, so they are left out of these.
+    """
+    gc.disable()
+    paths = sorted(FOLDER.rglob("*.py"))
+    parsed = tuple((path.relative_to(FOLDER).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
+    gc.freeze()
+    gc.enable()
+    return parsed

@@ -7,7 +7,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
+from tests.sources import modules
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -47,10 +47,9 @@ def wanted() -> dict[str, Requirement]:
     return declared() | {_plain(Requirement(text).name): Requirement(text) for text in groups}
 
 
-@cache
 def trees() -> dict[Path, ast.Module]:
     """The syntax of each source."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src" / "tagwright").rglob("*.py")}
+    return {ROOT / "src" / "tagwright" / name: tree for name, tree in modules()}
 
 
 def imported() -> set[str]:

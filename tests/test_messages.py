@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.sources import modules
 
-import tagwright as tw
 from tagwright.core.steps import Start, State, resumable
 from tagwright.errors import ConfigError, on_command_line
-
-SOURCES = Path(tw.__file__).parent
 
 COMMANDS = {"app", "server", "batch", "monitoring"}
 "Packages that only the command line uses."
@@ -38,9 +36,9 @@ def messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def test_no_message_of_the_library_names_an_option_of_the_command_line() -> None:
     found = {
         f"{name}:{line} {text}"
-        for path in SOURCES.rglob("*.py")
-        if (name := path.relative_to(SOURCES).as_posix()).partition("/")[0] not in COMMANDS and name not in WRITTEN_OUT
-        for line, text in messages(ast.parse(path.read_text(encoding="utf-8")))
+        for name, tree in modules()
+        if name.partition("/")[0] not in COMMANDS and name not in WRITTEN_OUT
+        for line, text in messages(tree)
         if FLAG.search(text)
     }
     assert found == set()

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
+from tests.sources import modules
 
-import tagwright
 from tagwright.core.workers import usable_cores
 
-FOLDER = Path(tagwright.__file__).parent
 
-
-def imported(path: Path) -> set[str]:
+def imported(tree: ast.Module) -> set[str]:
     names = set[str]()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {each.name.partition(".")[0] for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -25,7 +22,7 @@ def imported(path: Path) -> set[str]:
 
 def test_no_other_module_starts_processes() -> None:
     starting = {"multiprocessing", "subprocess"}
-    found = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.py") if starting & imported(path)}
+    found = {path for path, tree in modules() if starting & imported(tree)}
     assert found == {"core/workers.py"}
 
 
@@ -33,9 +30,9 @@ def test_nobody_else_counts_processors() -> None:
     """`os.cpu_count` counts those of the machine, also where a container or an affinity gives this process fewer."""
     counts = {"cpu_count", "process_cpu_count", "sched_getaffinity"}
     found = {
-        path.relative_to(FOLDER).as_posix()
-        for path in FOLDER.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        path
+        for path, tree in modules()
+        for node in ast.walk(tree)
         if (isinstance(node, ast.Attribute) and node.attr in counts)
         or (isinstance(node, ast.ImportFrom) and counts & {each.name for each in node.names})
     }

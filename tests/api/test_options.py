@@ -63,12 +63,6 @@ def test_a_stage_in_two_spellings_is_named_twice() -> None:
         zero_shot.Config(stages=("exact_match", "exact-match"))
 
 
-def test_every_method_has_the_settings_of_its_paper() -> None:
-    for name, method in METHODS.items():
-        assert (method.paper is None) == (name in ("zero_shot", "auto"))
-        assert method.paper is None or type(method.paper()) is method.config
-
-
 def test_what_is_recorded_of_a_training_is_what_a_resumed_one_may_not_change() -> None:
     options = options_of(rts.Config(encoder="static", training=TrainingConfig(checkpoint_seconds=0)))
     assert options["encoder"] == "static"

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.sources import modules
 from typer.testing import CliRunner
 
-import tagwright
 from tagwright.app.cli import app
 from tagwright.errors import TagwrightError
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.server import serving
 
-SOURCES = Path(tagwright.__file__).parent
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 OPTIONS = {name: {option for each in command.params for option in each.opts} for name, command in COMMANDS.items()}
 
@@ -45,8 +44,8 @@ NOT_EVERYWHERE = {("readers/documents", "--run"): {"evaluate", "compare", "enric
 
 def advised() -> Iterator[tuple[str, str]]:
     """File and option of each call of `errors.option`."""
-    for path in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in modules():
+        for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
@@ -55,7 +54,7 @@ def advised() -> Iterator[tuple[str, str]]:
             ):
                 flags = [each.value for each in node.keywords if each.arg == "flag"] or node.args[:1]
                 if isinstance(flags[0], ast.Constant):
-                    yield path.relative_to(SOURCES).as_posix(), f"--{str(flags[0].value).replace('_', '-')}"
+                    yield path, f"--{str(flags[0].value).replace('_', '-')}"
 
 
 ADVISED = sorted({each for each in advised() if each != ("renamed.py", "--method")})

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,6 @@ from tagwright.stages.dense import Dense, DenseOptions, retriever
 from tagwright.tagger import zero_shot
 from tagwright.types import Label
 
-TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
 "Settings that need no encoder."
 
@@ -425,13 +422,6 @@ def test_describe_as_json(run: Command) -> None:
     found = json.loads(answer(run, "describe", "docs.jsonl", "--json"))
     assert found["facts"]["documents"] == 3
     assert found["advice"]["method"] == "zero_shot"
-
-
-def test_documents_come_from_standard_input_too(desk: Path) -> None:
-    with (desk / "docs.jsonl").open() as docs:
-        command = [*TAGWRIGHT, "suggest", "-", "--labels", "labels.jsonl", *WORDS, "--format", "tsv"]
-        found = subprocess.run(command, stdin=docs, capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[1].startswith("1\t1\tbee\t\tBees\t")
 
 
 def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,19 +8,18 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.app.conftest import DOCUMENTS, LABELS, Command, write
+from tests.processes import TAGWRIGHT
 
 from tagwright.app import render
 from tagwright.app.commands.cache import cache
 from tagwright.tagger import Tagger, zero_shot
 
-TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
 ON = ("docs.jsonl", "--labels", "labels.jsonl")
 RUN = ("--run", "right.jsonl")

@@ -95,12 +95,6 @@ def test_a_size_that_is_none_is_refused(run: Command) -> None:
     assert "--max-document-size" in outcome.err
 
 
-def test_a_format_that_there_is_not_is_refused_with_those_there_are(run: Command) -> None:
-    outcome = run("read", "docs.jsonl", "--input-format", "ods")
-    assert outcome.code == 2
-    assert "unknown format 'ods' of documents; the formats are jsonl, annif" in outcome.err
-
-
 def test_a_list_of_names_is_a_vocabulary_and_equal_names_are_told_apart(run: Command) -> None:
     Path("names.txt").write_text("Animals\nAnimals > Bees\nGames\nGames > Bees\nPlants > Roses\n")
     write("garden.jsonl", [{"title": "Bees on roses"}])

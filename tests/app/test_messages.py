@@ -7,21 +7,22 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.sources import modules
+
 import tagwright
 
 ROOT = Path(tagwright.__file__).parent
 OF_THE_REPOSITORY = re.compile(r"\b(docs|benchmarks|tests|recipe)/|-m (benchmarks|tests)\b|\b[A-Z]{4,}\.md\b")
 
 
-def shown(path: Path) -> Iterator[tuple[int, str]]:
+def shown(path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The texts of a module that may be shown: all but docstrings; those of options and of commands are shown."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     hidden = set[ast.AST]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module):
             hidden.update(each.value for each in node.body if isinstance(each, ast.Expr))
         elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            command = path.is_relative_to(ROOT / "app") and isinstance(node, ast.FunctionDef)
+            command = path.startswith("app/") and isinstance(node, ast.FunctionDef)
             if isinstance(first := node.body[0], ast.Expr) and not command:
                 hidden.add(first.value)
     for node in ast.walk(tree):
@@ -31,9 +32,9 @@ def shown(path: Path) -> Iterator[tuple[int, str]]:
 
 def test_no_message_names_a_file_of_the_repository() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{line}: {text}"
-        for path in sorted(ROOT.rglob("*.py"))
-        for line, text in shown(path)
+        f"{path}:{line}: {text}"
+        for path, tree in modules()
+        for line, text in shown(path, tree)
         if OF_THE_REPOSITORY.search(text)
     ]
     assert found == []

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.app.conftest import Command
+from tests.processes import TAGWRIGHT
 from tests.readers.printed import page, pdf
 
-TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 PAPER = """<article><front><article-meta><article-id pub-id-type="pmid">17</article-id>
 <title-group><article-title>Bees</article-title></title-group></article-meta></front><body>
 <sec><title>Wings</title><p>Four.</p><sec><title>Left</title><p>Two.</p></sec></sec><sec><title>Legs</title></sec></body>

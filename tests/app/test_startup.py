@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.processes import loaded_by
 
 HEAVY = {
     *("torch", "transformers", "sentence_transformers", "accelerate", "tokenizers", "datasets", "pandas", "sklearn"),
@@ -16,25 +13,6 @@ HEAVY = {
 }
 READING = {"numpy"}
 "What documents and labels are read into."
-
-PROGRAM = """
-import contextlib, functools, json, sys, typer.main
-from tagwright.app import cli
-typer.main.get_command = functools.cache(typer.main.get_command)  # as tests do: see conftest.py
-for arguments in json.loads(sys.argv[1]):
-    sys.argv = ["tagwright", *arguments]
-    with contextlib.suppress(SystemExit):
-        cli.main()
-modules = {name.partition(".")[0] for name in sys.modules}
-print(json.dumps(sorted(modules)))
-"""
-
-
-def loaded_by(*commands: Sequence[str]) -> tuple[set[str], str]:
-    """What a process has loaded after these commands, one after the other, and what it said on stderr."""
-    command = [sys.executable, "-c", PROGRAM, json.dumps(commands)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout.splitlines()[-1])), done.stderr
 
 
 def test_the_help_of_no_command_loads_anything_heavy() -> None:

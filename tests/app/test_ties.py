@@ -39,16 +39,7 @@ def test_ties_stand_as_trec_eval_orders_them_or_as_lines_of_json_do(
     Path("labels.txt").write_text("s\nq\np\nr")
     measures = ["P@1", "nDCG@3"]
     if door == "command":
-        call = [
-            "evaluate",
-            "docs.jsonl",
-            "--labels",
-            "labels.txt",
-            "--run",
-            f"run.{ending}",
-            "--measures",
-            "P@1,nDCG@3",
-        ]
+        call = f"evaluate docs.jsonl --labels labels.txt --run run.{ending} --measures P@1,nDCG@3".split()
         found = json.loads(run(*call, "--json").out)["measures"]
         values = [found[name]["value"] for name in measures]
     else:

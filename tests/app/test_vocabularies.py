@@ -84,24 +84,6 @@ def test_a_choice_among_names_in_several_languages_is_told_once(run: Command, zo
     assert told == ["tagwright: zoo.ttl: names in en, sv; English taken; --language chooses\n", ""]
 
 
-def test_each_text_is_searched_for_names_in_its_own_language(run: Command) -> None:
-    """A Swedish and an English text of one folder find their own names; of other labels, the only names there are."""
-    names = {
-        "birds": {"en": ["Birds"], "sv": ["Fåglar"]},
-        "eggs": {"en": ["Eggs"], "sv": ["Ägg"]},
-        "x": {"sv": ["Orm"]},
-    }
-    write("labels.jsonl", [{"id": id_, "names": each} for id_, each in names.items()])
-    swedish = {"id": "1", "title": "Fåglar, ägg och en orm i skogen", "abstract": "De bor där hela året."}
-    english = {"id": "2", "title": "Birds and their eggs", "abstract": "They live in the forest all the year."}
-    write("mixed.jsonl", [swedish, swedish | {"id": "3"}, english])
-    only = ("--set", 'stages=["exact_match"]')
-    outcome = run("suggest", "mixed.jsonl", "--labels", "labels.jsonl", "--format", "jsonl", *only)
-    found = [{each["label"] for each in json.loads(line)["suggestions"]} for line in outcome.out.splitlines()]
-    assert found == [{"birds", "eggs", "x"}, {"birds", "eggs", "x"}, {"birds", "eggs"}]
-    assert "names in" not in outcome.err
-
-
 def test_suggestions_are_in_the_language_of_the_documents(run: Command) -> None:
     swedish = run("suggest", "swedes.jsonl", "--labels", "zoo.ttl", "-k", "4", "--format", "text", *WORDS).out
     english = run("suggest", "english.jsonl", "--labels", "zoo.ttl", "-k", "4", "--format", "text", *WORDS).out

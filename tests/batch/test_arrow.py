@@ -23,7 +23,7 @@ from tagwright.tagger import Tagger
 
 pa = pytest.importorskip("pyarrow")
 
-COUNT = 10_000
+COUNT = 2_000
 
 
 def texts(count: int) -> list[str]:
@@ -38,13 +38,13 @@ def table(count: int = 6, **columns: str) -> Any:
     )
 
 
-def test_ten_thousand_documents_have_the_suggestions_of_the_batch(model: Path, tmp_path: Path) -> None:
+def test_two_thousand_documents_have_the_suggestions_of_the_batch(model: Path, tmp_path: Path) -> None:
     whole = table(COUNT)
     lines = (json.dumps({"id": row["id"], "text": row["text"]}) for row in whole.to_pylist())
     (tmp_path / "documents.jsonl").write_text("\n".join(lines) + "\n")
-    run(tmp_path / "documents.jsonl", model, tmp_path / "out", "--processes", "1", "--shard-size", "2000")
+    run(tmp_path / "documents.jsonl", model, tmp_path / "out", "--processes", "1", "--shard-size", "500")
     tagger = ArrowTagger(model)
-    rows = [row for batch in whole.to_batches(max_chunksize=1500) for row in tagger(batch).to_pylist()]
+    rows = [row for batch in whole.to_batches(max_chunksize=300) for row in tagger(batch).to_pylist()]
     shards = sorted((tmp_path / "out").glob("shard-*.jsonl"))
     expected = [json.loads(line) for shard in shards for line in shard.read_text().splitlines()]
     assert len(rows) == len(expected) == COUNT

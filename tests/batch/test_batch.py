@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from tests.batch.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words, write_documents
+from tests.processes import TAGWRIGHT
 from typer.testing import CliRunner
 
 from tagwright.app import cli
@@ -33,7 +34,6 @@ from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
 
-TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 SIZE = 10
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,71 +18,9 @@ import pytest
 from tests.boxes import names, number, save
 
 from tagwright.core import atomic
-from tagwright.core.atomic import check_replaceable, check_writable, read_whole, replace_file, replace_folder
+from tagwright.core.atomic import check_replaceable, read_whole, replace_file, replace_folder
 from tagwright.core.saved import read_array, read_manifest, write_manifest
 from tagwright.errors import ModelError, TagwrightError
-
-
-@pytest.mark.parametrize("step", ["check", "save"])
-def test_an_old_folder_that_a_kill_has_left_is_removed_and_does_not_rise_again(tmp_path: Path, step: str) -> None:
-    save(tmp_path / "box", 8)
-    save(tmp_path / ".box.previous", 7)
-    if step == "check":
-        check_replaceable(tmp_path / "box", "box")
-    else:
-        save(tmp_path / "box", 9)
-    assert names(tmp_path) == ["box"]
-    assert number(tmp_path / "box") == (9 if step == "save" else 8)
-
-
-def test_an_old_folder_that_is_half_removed_blocks_nothing_and_is_not_put_back(tmp_path: Path) -> None:
-    save(tmp_path / "box", 8)
-    (tmp_path / ".box.tmp01234567" / "dense").mkdir(parents=True)
-    (tmp_path / ".box.tmp01234567" / "dense" / "vectors.npy").write_bytes(b"old")
-    save(tmp_path / "box", 9)
-    assert names(tmp_path) == ["box"]
-    (tmp_path / "box").rename(tmp_path / ".box.previous")
-    (tmp_path / ".box.previous" / "manifest.json").unlink()
-    with pytest.raises(ModelError, match="no saved box here"):
-        number(tmp_path / "box")
-
-
-KILLED = """
-import os, signal, sys, shutil
-from pathlib import Path
-from types import SimpleNamespace
-from tagwright.core import atomic
-from tagwright.core.atomic import *
-from tagwright.core.saved import *
-step, folder = int(sys.argv[1]), Path(sys.argv[2])
-def dying(function):
-    def run(*arguments, **options):
-        global step
-        if step == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        step -= 1
-        return function(*arguments, **options)
-    return run
-atomic.replace = dying(atomic.replace)
-atomic.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree), copymode=shutil.copymode)
-with replace_folder(folder, "box") as target:
-    write_manifest(target, "box", {"number": 8})
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
-@pytest.mark.parametrize("step", range(4))
-def test_a_kill_before_any_step_of_a_save_leaves_a_whole_folder_and_the_next_save_tidies_up(
-    tmp_path: Path, step: int
-) -> None:
-    """The steps: old away, new in place, old loses its name, old removed."""
-    save(tmp_path / "box", 7)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(step), str(tmp_path / "box")], check=False)
-    assert done.returncode == -signal.SIGKILL
-    assert number(tmp_path / "box") == (8 if step > 1 else 7)
-    save(tmp_path / "box", 9)
-    assert names(tmp_path) == ["box"]
-    assert number(tmp_path / "box") == 9
 
 
 def test_the_temporary_of_a_living_writer_stays(tmp_path: Path) -> None:
@@ -332,20 +269,6 @@ def test_nothing_is_put_back_or_locked_where_nothing_can_be_written(
     with pytest.raises(TagwrightError, match=r"cannot be written \(Permission denied\)"):
         check_replaceable(tmp_path / "box", "box")
     assert read_array(tmp_path / ".box.previous", "values").tolist() == [7, 7, 7]
-
-
-@pytest.mark.parametrize(("path", "probed"), [("box", "box"), ("new/deep/box", "new")])
-def test_a_kill_while_it_is_tried_whether_a_place_can_be_written_leaves_what_the_next_writer_removes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, probed: str
-) -> None:
-    with monkeypatch.context() as killed:
-        killed.setattr(atomic, "_remove", lambda _: None)  # nothing is tidied up after a kill
-        check_writable(tmp_path / path)
-    left = [file.name for file in tmp_path.iterdir() if not file.name.endswith(".lock")]
-    assert len(left) == 1
-    assert left[0].startswith(f".{probed}.tmp")
-    check_writable(tmp_path / path)
-    assert [*tmp_path.iterdir()] == []
 
 
 SCRATCH = """

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.processes import loaded_by
 
 from tagwright.core.progress import bar, counted, detail, hint, note, silence, verbose
 from tagwright.errors import on_command_line
@@ -122,20 +123,14 @@ def test_a_library_prints_nothing_where_no_log_is_set_up(tmp_path: Path) -> None
     ]
 
 
-def test_the_command_line_prints_what_is_left_out_of_labels(tmp_path: Path) -> None:
+def test_the_command_line_prints_what_is_left_out_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the labels are prepared for the next command, which logs the same."""
     (tmp_path / "labels.csv").write_text("id,name,colour\n1,Bees,x\n2,Taxes,y\n", encoding="utf-8")
     (tmp_path / "note.txt").write_text("Bees")
-    command = "suggest note.txt --labels labels.csv --language en --set stages=['exact_match']"
-    for arguments in ("labels --labels labels.csv", command):
-        told = subprocess.run(
-            [sys.executable, "-m", "tagwright", *arguments.split()],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert told.stderr == "labels.csv: columns left out: colour\n"
+    monkeypatch.chdir(tmp_path)
+    suggest = "suggest note.txt --labels labels.csv --language en --set stages=['exact_match']"
+    _, told = loaded_by(["labels", "--labels", "labels.csv"], suggest.split())
+    assert told == "labels.csv: columns left out: colour\n" * 2
 
 
 def test_notes_beside_a_silent_call_in_another_thread_are_told(caplog: pytest.LogCaptureFixture) -> None:

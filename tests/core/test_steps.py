@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,20 +80,6 @@ def test_what_would_be_refused_again_is_not_kept_to_be_resumed(
     assert folder.exists() == waits
 
 
-def test_what_a_killed_process_was_writing_is_nothing_to_resume(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with resumable(tmp_path / "M", START, resume=False) as steps:
-        assert steps.folder
-        (steps.folder / f".{NAME}.tmp01234567").write_bytes(b"wei")
-        (steps.folder / f".{NAME}.lock").touch()
-    with resumable(tmp_path / "M", START, resume=False):
-        pass
-    with resumable(tmp_path / "M", START, resume=True):
-        pass
-    assert "no training to resume; starting anew" in capsys.readouterr().err
-
-
 def test_another_training_is_not_resumed(tmp_path: Path) -> None:
     waiting(tmp_path / "M")
     other = Start("rts", {"candidates": 10}, START.data)
@@ -121,20 +104,6 @@ def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
         steps.keep(STATE, {})
     with resumable(tmp_path / "M", START, resume=True) as steps:
         assert same(steps.latest({}), STATE)
-    assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_a_killed_training_does_not_keep_others_out(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys; from pathlib import Path; from tagwright.core.steps import Start, resumable\n"
-        "with resumable(Path(sys.argv[1]), Start('rts', {}, {}), resume=False):\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "M")], check=False)
-    assert done.returncode == -signal.SIGKILL
-    with resumable(tmp_path / "M", START, resume=False) as steps:
-        steps.keep(STATE, {})
     assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
 
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sources import modules
 from tests.tiny import tiny_encoder
 
-import tagwright
 from tagwright.encoders.architecture import check_named, read_modules
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ModelError
 
-SOURCE = Path(tagwright.__file__).parent
 TYPES = "sentence_transformers.models", "sentence_transformers.base.modules", "sentence_transformers.base.modules.dense"
 
 
@@ -93,12 +92,7 @@ def test_checkpoints_beside_a_model_do_not_matter(tmp_path: Path) -> None:
 
 
 def functions() -> list[tuple[str, ast.FunctionDef]]:
-    return [
-        (path.relative_to(SOURCE).as_posix(), node)
-        for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-    ]
+    return [(path, node) for path, tree in modules() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
 
 
 def test_whoever_gives_a_folder_to_a_library_has_checked_it() -> None:

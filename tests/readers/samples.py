@@ -1,47 +1,98 @@
-"""A file of each format whose records have fields, with one that is neither text nor labels: shelf, or a code."""
+"""The one table of formats for the tests of readers: files of each, of any number of documents.
+
+Who adds a reader adds a sample here: `test_account.py`, `test_encodings.py` and `documents/test_ids.py` run over them.
+"""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
+import docx
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.readers.documents.catalogue_records import in_xml, marc_record, utf8
-
-ROW = {"id": "1", "title": "Bees", "text": "They fly.", "labels": "insects", "shelf": "A 1"}
+from tests.readers.printed import page, pdf
 
 
 class Sample(NamedTuple):
-    """A file. name: with the suffix of its format; content; unused: what its account names."""
+    """Files of a format.
 
+    format: its name in `READERS`; name: of a file, with its suffix; content: of documents that have each of these
+    titles, as the id too, where the format has ids; ids: who gave them, `none` where a document is called by its file;
+    unused: what is neither text nor labels in the file, as its account names it.
+    """
+
+    format: str
     name: str
-    content: Callable[[], bytes]
+    content: Callable[[Sequence[str]], str | bytes]
+    ids: Literal["user", "catalogue", "none"] = "user"
     unused: str = "shelf"
-    format: str | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def file(self, *titles: str) -> bytes:
+        """The content in UTF-8."""
+        content = self.content(titles)
+        return content.encode() if isinstance(content, str) else content
 
 
-def _json(record: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Callable[[], bytes]:
-    return json.dumps(record).encode
+def records(titles: Sequence[str]) -> list[dict[str, Any]]:
+    """As tables and JSON hold them."""
+    return [{"id": each, "title": each, "text": "They fly.", "labels": "insects", "shelf": "A 1"} for each in titles]
 
 
-def _lines(mark: str) -> Callable[[], bytes]:
-    return f"{mark.join(ROW)}\n{mark.join(ROW.values())}\n".encode
+def _json_of(make: Callable[[str], dict[str, Any]], *, lines: bool = False) -> Callable[[Sequence[str]], str]:
+    if lines:
+        return lambda titles: "".join(f"{json.dumps(make(each), ensure_ascii=False)}\n" for each in titles)
+    return lambda titles: json.dumps([make(each) for each in titles], ensure_ascii=False)
 
 
-def _workbook() -> bytes:
+def _record(title: str) -> dict[str, Any]:
+    return {**records([title])[0], "labels": ["insects"]}
+
+
+def _task(title: str) -> dict[str, Any]:
+    """Of Label Studio."""
+    chosen = {"type": "choices", "from_name": "topic", "value": {"choices": ["insects"]}}
+    rated = {"type": "rating", "from_name": "shelf", "value": {"rating": 3}}
+    return {"id": title, "data": {"title": title}, "annotations": [{"result": [chosen, rated]}]}
+
+
+def _annotated(title: str) -> dict[str, Any]:
+    """Of argilla."""
+    answers = {"topic": [{"value": ["insects"], "user_id": "a"}], "shelf": [{"value": "A 1", "user_id": "a"}]}
+    return {"id": title, "fields": {"title": title}, "metadata": {}, "responses": answers}
+
+
+def _table(mark: str) -> Callable[[Sequence[str]], str]:
+    return lambda titles: "".join(
+        f"{mark.join(row)}\n" for row in (records(["x"])[0], *(each.values() for each in records(titles)))
+    )
+
+
+def _workbook(titles: Sequence[str]) -> bytes:
     book, stream = openpyxl.Workbook(), io.BytesIO()
-    for cells in (list(ROW), list(ROW.values())):
-        book.active.append(cells)
+    for cells in (records(["x"])[0], *(each.values() for each in records(titles))):
+        book.active.append(list(cells))
     book.save(stream)
     return stream.getvalue()
 
 
-def _parquet() -> bytes:
-    pq.write_table(pa.Table.from_pylist([ROW]), stream := io.BytesIO())
+def _word(titles: Sequence[str]) -> bytes:
+    document, stream = docx.Document(), io.BytesIO()
+    for title in titles:
+        document.add_paragraph(title)
+    document.save(stream)
+    return stream.getvalue()
+
+
+def _parquet(titles: Sequence[str]) -> bytes:
+    pq.write_table(pa.Table.from_pylist(records(titles)), stream := io.BytesIO())
     return stream.getvalue()
 
 
@@ -53,45 +104,69 @@ def arrow(table: pa.Table, *, stream: bool = False) -> bytes:
     return sink.getvalue()
 
 
-_MARC = marc_record([("001", "1"), ("245", ("10", "aBees")), ("650", (" 0", "aInsects")), ("020", ("  ", "a978"))])
-_TASK = {
-    "id": 1, "data": {"text": "They fly."}, "annotations": [
-        {"result": [
-            {"type": "choices", "from_name": "topic", "value": {"choices": ["insects"]}},
-            {"type": "rating", "from_name": "shelf", "value": {"rating": 3}},
-        ]},
-    ],
-}  # fmt: skip
-_RECORD = {
-    "id": "1", "fields": {"text": "They fly."}, "metadata": {},
-    "responses": {"topic": [{"value": ["insects"], "user_id": "a"}], "shelf": [{"value": "A 1", "user_id": "a"}]},
-}  # fmt: skip
+def _marc(titles: Sequence[str]) -> list[Any]:
+    subject, number = ("650", (" 0", "aInsects")), ("020", ("  ", "a978"))
+    return [marc_record([("001", each), ("245", ("10", f"a{each}")), subject, number]) for each in titles]
+
+
+def _each(record: str, before: str = "", after: str = "") -> Callable[[Sequence[str]], str]:
+    """record: with TITLE for the id and the title."""
+    return lambda titles: before + "".join(record.replace("TITLE", each) for each in titles) + after
+
+
 _DUBLIN_CORE = (
-    '<record xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Bees</dc:title><dc:rights>free</dc:rights></record>'
+    '<dc xmlns="http://purl.org/dc/elements/1.1/"><identifier>TITLE</identifier><title>TITLE</title>{}</dc>\n'
 )
+_ARTICLE = (
+    '<article><front><article-meta><article-id pub-id-type="doi">TITLE</article-id>\n'
+    "<title-group><article-title>TITLE</article-title></title-group></article-meta></front></article>\n"
+)
+_CITATION = (
+    "<PubmedArticle><MedlineCitation><PMID>TITLE</PMID>\n<Article><ArticleTitle>TITLE</ArticleTitle></Article>"
+    "</MedlineCitation></PubmedArticle>\n"
+)
+_TEI = "<TEI><teiHeader><fileDesc><titleStmt><title>TITLE</title></titleStmt></fileDesc></teiHeader><text/></TEI>"
 
 SAMPLES = (
-    Sample("a.jsonl", _json(ROW | {"labels": ["insects"]})),
-    Sample("a.json", _json([ROW | {"labels": ["insects"]}])),
-    Sample("annif.jsonl", _json({"document_id": "1", "text": "Bees", "subjects": [{"label": "x"}], "shelf": "A 1"})),
-    Sample("xc.jsonl", _json({"uid": "1", "title": "Bees", "target_ind": [1], "target_rel": [1.0], "shelf": "A 1"})),
-    Sample("micol.jsonl", _json({"paper": "1", "text": "Bees", "label": ["x"], "shelf": "A 1"})),
-    Sample("futex.jsonl", _json({"paper": "1", "title": "Bees", "paragraphs": [], "label": [], "shelf": "A 1"})),
-    Sample("tasks.json", _json([_TASK])),
-    Sample("records.json", _json([_RECORD])),
-    Sample("a.csv", _lines(",")),
-    Sample("a.tsv", _lines("\t")),
-    Sample("a.xlsx", _workbook),
-    Sample("a.parquet", _parquet),
-    Sample("a.arrow", lambda: arrow(pa.Table.from_pylist([ROW]))),
-    Sample("stream.arrow", lambda: arrow(pa.Table.from_pylist([ROW]), stream=True)),
-    Sample("a.ris", b"TY  - JOUR\nTI  - Bees\nU1  - A 1\nER  - \n".strip, "U1"),
-    Sample("a.nbib", b"PMID- 1\nTI  - Bees\nXYZ - A 1\n".strip, "XYZ"),
-    Sample("a.ciw", b"PT J\nTI Bees\nX9 A 1\nER\n".strip, "X9"),
-    Sample("a.bib", b"@article{a, title={Bees}, shelf={A 1}}".strip),
-    Sample("csl.json", _json([{"id": "1", "type": "book", "title": "B", "issued": {"raw": "1"}, "shelf": "A 1"}])),
-    Sample("a.mrc", lambda: utf8(_MARC), "020"),
-    Sample("marc.xml", lambda: in_xml(_MARC), "020"),
-    Sample("a.pica", "003@ ƒ01\n021A ƒaBees\n099A ƒaA 1\n".encode, "099A"),
-    Sample("dc.xml", _DUBLIN_CORE.encode, "rights"),
-)
+    Sample("jsonl", "a.jsonl", _json_of(_record, lines=True)),
+    Sample("json", "a.json", _json_of(_record), "catalogue"),
+    Sample("json", "tasks.json", _json_of(_task), "catalogue"),
+    Sample("json", "records.json", _json_of(_annotated), "catalogue"),
+    Sample("annif", "annif.jsonl", _json_of(
+        lambda title: {"document_id": title, "title": title, "text": "x", "subjects": [], "shelf": "A 1"}, lines=True)),
+    Sample("xc", "xc.jsonl", _json_of(
+        lambda title: {"uid": title, "title": title, "target_ind": [1], "target_rel": [1.0], "shelf": "A 1"},
+        lines=True)),
+    Sample("micol", "micol.jsonl", _json_of(
+        lambda title: {"paper": title, "title": title, "text": "x", "label": ["x"], "shelf": "A 1"}, lines=True)),
+    Sample("futex", "futex.jsonl", _json_of(
+        lambda title: {"paper": title, "title": title, "paragraphs": [], "label": [], "shelf": "A 1"}, lines=True)),
+    Sample("s2orc", "s2orc.json", _json_of(lambda title: {"paper_id": title, "title": title}), "catalogue", ""),
+    Sample("csl", "csl.json", _json_of(
+        lambda title: {"id": title, "type": "book", "title": title, "issued": {"raw": "1"}, "shelf": "A 1"}),
+        "catalogue"),
+    Sample("csv", "a.csv", _table(",")),
+    Sample("tsv", "a.tsv", _table("\t")),
+    Sample("xlsx", "a.xlsx", _workbook),
+    Sample("parquet", "a.parquet", _parquet),
+    Sample("arrow", "a.arrow", lambda titles: arrow(pa.Table.from_pylist(records(titles)))),
+    Sample("arrow", "stream.arrow", lambda titles: arrow(pa.Table.from_pylist(records(titles)), stream=True)),
+    Sample("text", "a.txt", _each("TITLE\n"), "none", ""),
+    Sample("latex", "a.tex", _each(r"\title{TITLE}\begin{document}\maketitle\end{document}"), "none", ""),
+    Sample("html", "a.html", _each("<meta charset=koi8-r><title>TITLE</title><p>TITLE"), "none", ""),
+    Sample("tei", "a.tei", _each(_TEI), "none", ""),
+    Sample("docx", "a.docx", _word, "none", ""),
+    Sample("pdf", "a.pdf", lambda titles: pdf([page(each) for each in titles]), "none", ""),
+    Sample("jats", "a.xml", _each(_ARTICLE, '<?xml version="1.0"?>\n<all>\n', "</all>"), "catalogue", ""),
+    Sample("pubmed", "a.xml", _each(_CITATION, "<PubmedArticleSet>\n", "</PubmedArticleSet>"), "catalogue", ""),
+    Sample("ris", "a.ris", _each("TY  - JOUR\nID  - TITLE\nTI  - TITLE\nU1  - A 1\nER  - \n"), "catalogue", "U1"),
+    Sample("ris", "a.nbib", _each("PMID- TITLE\nTI  - TITLE\nXYZ - A 1\n\n"), "catalogue", "XYZ"),
+    Sample("ris", "a.ciw", _each("PT J\nUT TITLE\nTI TITLE\nX9 A 1\nER\n\n"), "catalogue", "X9"),
+    Sample("bibtex", "a.bib", _each("@article{TITLE,\ntitle={TITLE}, shelf={A 1}}\n"), "catalogue"),
+    Sample("marc", "a.mrc", lambda titles: utf8(*_marc(titles)), "catalogue", "020"),
+    Sample("marcxml", "marc.xml", lambda titles: in_xml(*_marc(titles)), "catalogue", "020"),
+    Sample("pica", "a.pica", _each("003@ $0TITLE\n021A $aTITLE\n099A $aA 1\n\n"), "catalogue", "099A"),
+    Sample("dublin_core", "dc.xml", _each(
+        _DUBLIN_CORE.format("<rights>free</rights>"), '<?xml version="1.0"?>\n<all>\n', "</all>"),
+        "catalogue", "rights"),
+)  # fmt: skip

@@ -2,68 +2,34 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import docx
-import openpyxl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.printed import page, pdf
 from tests.readers.reading import labels_refusal, read, refusal, written
+from tests.readers.samples import SAMPLES
 
-from tagwright.core.extras import EXTRAS
 from tagwright.errors import InputError, TagwrightError
 
-READERS = Path(__file__).parents[2] / "src" / "tagwright" / "readers"
 ERRORS = (RuntimeError("no\nway"), IndexError(), RecursionError("too deep"), MemoryError(), KeyError("/Font"))
 
 
-def word() -> bytes:
-    file, stream = docx.Document(), io.BytesIO()
-    file.add_paragraph("Bees")
-    file.save(stream)
-    return stream.getvalue()
-
-
-def parquet() -> bytes:
-    stream = io.BytesIO()
-    pq.write_table(pa.table({"id": ["1"], "text": ["Bees"]}), stream)
-    return stream.getvalue()
-
-
-def arrow() -> bytes:
-    stream = io.BytesIO()
-    table = pa.table({"id": ["1"], "text": ["Bees"]})
-    with pa.ipc.new_file(stream, table.schema) as file:
-        file.write_table(table)
-    return stream.getvalue()
-
-
-def sheet() -> bytes:
-    book, stream = openpyxl.Workbook(), io.BytesIO()
-    book.active.append(["title"])
-    book.active.append(["Bees"])
-    book.save(stream)
-    return stream.getvalue()
-
+SAMPLE = {each.name.partition(".")[2]: each.file("Bees") for each in SAMPLES if each.name.startswith("a.")}
 
 WHOLE = {
-    "docx": ("docx.Document", word()),
-    "pdf": ("pypdfium2.PdfDocument", pdf([page("Bees")])),
+    "docx": ("docx.Document", SAMPLE["docx"]),
+    "pdf": ("pypdfium2.PdfDocument", SAMPLE["pdf"]),
     "tex": ("pylatexenc.latexwalker.LatexWalker.get_latex_nodes", b"\\section{Bees}"),
     "latex": ("pylatexenc.latex2text.LatexNodes2Text.nodelist_to_text", b"\\section{Bees}"),
-    "bib": ("bibtexparser.entrypoint.parse_string", b"@misc{a, title={Bees}}"),
-    "xlsx": ("openpyxl.load_workbook", sheet()),
-    "parquet": ("pyarrow.parquet.ParquetFile", parquet()),
-    "arrow": ("pyarrow.ipc.open_file", arrow()),
+    "bib": ("bibtexparser.entrypoint.parse_string", SAMPLE["bib"]),
+    "xlsx": ("openpyxl.load_workbook", SAMPLE["xlsx"]),
+    "parquet": ("pyarrow.parquet.ParquetFile", SAMPLE["parquet"]),
+    "arrow": ("pyarrow.ipc.open_file", SAMPLE["arrow"]),
 }
 "Suffix of a file -> what a library does for all of it, and a file."
 
@@ -170,21 +136,6 @@ def test_what_libraries_log_and_warn_of_is_not_shown(
         monkeypatch.setattr(name, noisy)
         assert len(read(written(tmp_path, content, f"x.{suffix}"))) == 1
     assert (caplog.messages, capsys.readouterr()) == ([], ("", ""))
-
-
-def test_each_library_that_readers_use_is_tried_here() -> None:
-    """Who gives a reader another library adds it above."""
-    used = {name.partition(".")[0] for path in READERS.rglob("*.py") for name in imported(path)} & EXTRAS.keys()
-    tried = {name.partition(".")[0] for name, _ in (*WHOLE.values(), *RECORDS.values())} | {"trafilatura", "rdflib"}
-    assert used - tried <= {"pymarc"}  # its characters are decoded in marc._decode
-
-
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
 
 
 def raising(error: Exception) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.reading import read, written
+from tests.readers.samples import SAMPLES, Sample
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
@@ -16,44 +17,39 @@ from tagwright.types import Document
 
 WORD = "Пчёлы"
 "Bees, which in cp1251 are no UTF-8."
+OLD = "cp1251"
 
-TEXTS = {
-    "jsonl": f'{{"id": "1", "title": "{WORD}"}}', "annif": f'{{"document_id": "1", "title": "{WORD}"}}',
-    "xc": f'{{"uid": "1", "title": "{WORD}"}}', "micol": f'{{"paper": "1", "title": "{WORD}"}}',
-    "futex": f'{{"paper": "1", "title": "{WORD}"}}', "s2orc": f'{{"corpusid": 1, "title": "{WORD}"}}',
-    "json": f'[{{"id": "1",\n"title": "{WORD}"}}]', "csl": f'[{{"id": "1", "type": "book", "title": "{WORD}"}}]',
-    "tsv": f"id\ttitle\n1\t{WORD}", "csv": f"id,title\n1,{WORD}", "text": WORD,
-    "latex": rf"\title{{{WORD}}}\begin{{document}}\maketitle\end{{document}}",
-    "html": f"<meta charset=koi8-r><title>{WORD}</title><p>{WORD}",
-    "pica": f"003@ $01\n021A $a{WORD}\n",
-    "ris": f"TY  - BOOK\nTI  - {WORD}\nER  - ", "bibtex": f"@misc{{a, title={{{WORD}}}}}",
-}  # fmt: skip
-MARC = utf8(marc_record([("001", "1"), ("245", ("10", "aBees."))])).replace(b"Bees.", WORD.encode("cp1251"))
-SAYING = frozenset(READERS) - TEXTS.keys() - {"marc"}
-"XML, archives and binary formats."
+TEXTS = [each for each in SAMPLES if READERS[each.format].text or each.format == "html"]
+"Of formats that do not say their encoding, or that may say a wrong one."
+
+BINARY = [each for each in SAMPLES if each not in TEXTS and each.format != "marc"]
+"Of formats that say it: XML, archives and binary formats. MARC may say a wrong one, but is no text."
 
 
-@pytest.mark.parametrize("format_", [*TEXTS, "marc"])
-def test_an_encoding_is_obeyed(tmp_path: Path, format_: str) -> None:
-    content = MARC if format_ == "marc" else TEXTS[format_].encode("cp1251")
-    [document] = Corpus.read(written(tmp_path, content, "x.dat"), format=format_, encoding="cp1251")
+@pytest.mark.parametrize("sample", [*TEXTS, "marc"], ids=str)
+def test_an_encoding_is_obeyed(tmp_path: Path, sample: Sample | str) -> None:
+    if isinstance(sample, str):
+        format_, content = sample, utf8(marc_record([("245", ("10", "aBees."))])).replace(b"Bees.", WORD.encode(OLD))
+    else:
+        format_, content = sample.format, sample.file(WORD).decode().encode(OLD)
+    [document] = Corpus.read(written(tmp_path, content, "x.dat"), format=format_, encoding=OLD)
     assert document.title == WORD
 
 
-@pytest.mark.parametrize("format_", sorted(SAYING))
-def test_an_encoding_is_refused_by_files_that_say_theirs(tmp_path: Path, format_: str) -> None:
-    path = written(tmp_path, "x", "x.dat")
+@pytest.mark.parametrize("sample", BINARY, ids=str)
+def test_an_encoding_is_refused_by_files_that_say_theirs(tmp_path: Path, sample: Sample) -> None:
+    path = written(tmp_path, sample.file("Bees"), "x.dat")
     with pytest.raises(ConfigError) as caught:
-        Corpus.read(path, format=format_, encoding="cp1251")
+        Corpus.read(path, format=sample.format, encoding=OLD)
     assert str(caught.value) == f"an encoding is given, but {path} is read without one; leave out encoding=..."
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-@pytest.mark.parametrize("format_", TEXTS)
-def test_a_byte_order_mark_counts_more_than_what_is_given(tmp_path: Path, format_: str, encoding: str) -> None:
-    path = written(tmp_path, TEXTS[format_].encode(encoding), "x.dat")
-    assert [each.title for each in read(path, format=format_)] == [WORD]
-    assert [each.title for each in Corpus.read(path, format=format_, encoding="cp1252")] == [WORD]
+@pytest.mark.parametrize("sample", TEXTS, ids=str)
+def test_a_byte_order_mark_counts_more_than_what_is_given(tmp_path: Path, sample: Sample, encoding: str) -> None:
+    path = written(tmp_path, sample.file(WORD).decode().encode(encoding), "x.dat")
+    assert [each.title for each in read(path, format=sample.format)] == [WORD]
+    assert [each.title for each in Corpus.read(path, format=sample.format, encoding="cp1252")] == [WORD]
 
 
 def test_in_a_folder_it_applies_to_those_that_do_not_say_theirs(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from starlette.testclient import TestClient
+from tests.sources import modules
 
 from tagwright.combining.confidence import Word
 from tagwright.review.export import DOWNLOADS
@@ -76,8 +77,8 @@ def wanted() -> Catalog:
 
 def forms() -> Iterator[str]:
     """The forms of all texts: each stands where the `Text` is made, or in a variable `form` above it."""
-    for path in SOURCES.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in modules():
+        for node in ast.walk(tree) if path.startswith("server/") else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Text":
                 value = node.args[0]
             elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "form":

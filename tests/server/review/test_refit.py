@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -320,37 +317,6 @@ def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() 
     assert {"exact_match", "tfidf"} <= set(found.names)
     constant = scores.scores_of(found.candidates) - found.added.sum(axis=1)
     assert np.ptp(constant) == pytest.approx(0, abs=1e-4)
-
-
-KILLED = """
-import sys
-from pathlib import Path
-from tagwright.server.review import refit
-from tagwright.tagger import Tagger
-from tests.server.review.test_refit import reviewed, better
-import os, signal
-
-class Killed(Tagger):
-    def write(self, folder):
-        super().write(folder)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-folder = Path(sys.argv[1])
-from tagwright.models import Models
-tagger = better(Models(folder).current.load())
-killed = Killed(tagger.vocabulary, tagger.retrievers, tagger.rerankers, tagger.pool, tagger.steps, tagger.training)
-review = reviewed(Path(sys.argv[2]))
-refit.Refitter(review, lambda *_: killed, folder)._train(review.training_data())
-"""
-
-
-def test_a_kill_while_it_is_saved_leaves_the_version_in_use(tmp_path: Path) -> None:
-    Models(tmp_path / "bees").add(word_tagger())
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "bees"), str(tmp_path)]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    models = Models(tmp_path / "bees")
-    assert len(Tagger.load(models.current.folder, verify=True).vocabulary) == 3
-    assert models.add(models.current.load().restrict(["o"])).name > "0001"  # and there is room for the next
 
 
 def test_it_begins_again_with_the_model_before_any_review(tmp_path: Path) -> None:
