@@ -170,6 +170,13 @@ def test_a_program_prints_what_it_is_asked_and_reads_nothing(tmp_path: Path) -> 
     assert (printed.split(), said, code) == ([b"bees"], "why", 1)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere priorities count in all sessions alike, or not at all")
+def test_a_program_lets_this_process_go_first_in_its_own_session(tmp_path: Path) -> None:
+    program = "import os\nwhile os.getpriority(0, 0) < 10: pass\nprint(os.getsid(0), os.getpgid(0) == os.getpid())"
+    printed, _, _ = run(["-c", program], folder=tmp_path, seconds=1000, most=100)
+    assert printed.split() == [str(os.getsid(0)).encode(), b"True"]  # a group: it is ended with what it has started
+
+
 def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     with pytest.raises(TimeoutError, match=r"^took more than 0 s$"):
         run(["-c", "import time; time.sleep(1000)"], folder=tmp_path, seconds=0.01, most=9)

@@ -9,6 +9,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -195,10 +196,35 @@ def test_a_large_review_is_exported_by_another_process_and_the_same(
     assert {each: client.get(f"/review/export?format={each}").content for each in formats} == here
 
 
-def test_one_export_of_a_client_is_made_at_a_time_and_sent_as_it_is_read(client: TestClient, app: Starlette) -> None:
-    cookie = f"tagwright_session={client.cookies['tagwright_session']}".encode()
-    whole = client.get("/review/export?format=csv").content
-    assert client.get("/review/export?format=csv").headers["content-length"] == str(len(whole))
+def test_labels_are_saved_once_for_all_exports_and_records(
+    client: TestClient, review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved, save = list[Vocabulary](), Vocabulary.save
+
+    def noted(vocabulary: Vocabulary, folder: Path) -> None:
+        saved.append(vocabulary)
+        save(vocabulary, folder)
+
+    monkeypatch.setattr(Vocabulary, "save", noted)
+    monkeypatch.setattr("tagwright.server.review.page.LARGE", 0)
+
+    def exported() -> str:
+        return client.get("/review/export?format=csv").text
+
+    for _ in range(2):
+        assert "m1,Honey bees,,o,Orchards" in exported()
+        assert b"Orchards" in enrich(client, RECORD).content
+    review.model.swap(word_tagger().with_labels([Label("o", ("Groves",))]), datetime.now(UTC))
+    assert "m1,Honey bees,,o,Groves" in exported()
+    assert len(saved) == 2
+
+
+def test_one_export_of_a_client_is_made_at_a_time_and_sent_as_it_is_read(app: Starlette) -> None:
+    with TestClient(app) as client:
+        client.post("/review/enter", data={"name": "Ann"})
+        cookie = f"tagwright_session={client.cookies['tagwright_session']}".encode()
+        whole = client.get("/review/export?format=csv").content
+        assert client.get("/review/export?format=csv").headers["content-length"] == str(len(whole))
     begun, goes_on, others = list[int](), asyncio.Event, list[int]()
 
     async def test() -> None:
@@ -324,10 +350,12 @@ def test_messages_to_tools_are_bounded_as_those_to_the_interface(
     assert parse is json.loads
 
 
-def test_an_application_may_be_started_again(app: Starlette) -> None:
+def test_an_application_may_be_started_again(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.server.served_model.LONG", 20)
     for _ in range(2):
         with TestClient(app) as client:
-            assert client.post("/api/suggest", json={"text": "Honey bees"}).status_code == 200
+            for text in ("Honey bees", "Honey bees and other bees"):
+                assert client.post("/api/suggest", json={"text": text}).status_code == 200
 
 
 def test_what_a_server_computes_for_clients_has_one_kind_of_thread(app: Starlette) -> None:

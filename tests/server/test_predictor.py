@@ -11,9 +11,11 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import LABELS, word_tagger
 
+from tagwright.core.workers import Worker, WorkerError
 from tagwright.errors import TagwrightError
+from tagwright.review.export import Exporter
 from tagwright.server.application import application
-from tagwright.server.predictor import SuggestRequest, Workers, predict
+from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
 from tagwright.server.served_model import Predict, ServedModel
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
@@ -56,6 +58,16 @@ def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
         worker.kill()
     for _ in range(workers.count):
         assert len(answer(REQUESTS)) == len(REQUESTS)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs priorities")
+@pytest.mark.parametrize("kind", [Exporter, LongPredictions])
+def test_processes_for_what_takes_long_let_others_go_first(kind: type) -> None:
+    worker = Worker(kind)
+    with pytest.raises(WorkerError, match="nothing"):  # it answers when it has begun
+        worker.ask("nothing")
+    assert os.getpriority(os.PRIO_PROCESS, worker._process.pid) == min(19, max(10, os.getpriority(os.PRIO_PROCESS, 0)))
+    worker.close()
 
 
 def test_a_request_that_fails_says_so_and_the_process_goes_on(workers: Workers) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -29,7 +30,15 @@ from tagwright.server.access import Access
 from tagwright.server.options import ServerOptions
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import listen, open_review, saved_models, store_learnt, use_trained, versions_folder
+from tagwright.server.serving import (
+    listen,
+    open_review,
+    saved_models,
+    serve,
+    store_learnt,
+    use_trained,
+    versions_folder,
+)
 from tagwright.types import Document, Label
 
 LONGEST = 600.0
@@ -286,6 +295,25 @@ def test_an_answer_is_not_held_back_until_its_beginning_is_confirmed() -> None:
         connection, _ = listening.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_server_gives_its_threads_short_turns_and_searches_no_cycles_among_its_labels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tagger, found, before = word_tagger(), list[object](), sys.getswitchinterval()
+
+    def run(*_: object, **__: object) -> None:
+        found.append(sys.getswitchinterval() < before)
+        found.append(any(each is tagger.vocabulary for each in gc.get_objects()))
+
+    monkeypatch.setattr("tagwright.server.serving._run", run)
+    assert any(each is tagger.vocabulary for each in gc.get_objects())
+    try:
+        serve([ServedModel("bees", tagger, "Bees")], ServerOptions())
+    finally:
+        gc.unfreeze()
+    assert found == [True, False]
+    assert sys.getswitchinterval() == before
 
 
 def test_a_port_in_use_is_one_line() -> None:

@@ -195,6 +195,12 @@ def run(
         return printed, messages.read().decode("utf-8", "replace").rstrip(), process.returncode
 
 
+def give_way(process: int = 0) -> None:
+    """Let other processes of this session go before this one, or before another."""
+    with suppress(AttributeError, OSError):  # Windows has no priorities; the process may have ended
+        os.setpriority(os.PRIO_PROCESS, process, 10)
+
+
 def usable_cores() -> int:
     """How many processors this process may use: those of its affinity, at most the quota of its container."""
     from joblib import cpu_count
@@ -264,7 +270,7 @@ def _start(
     try:
         return subprocess.Popen(
             command, env=variables, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
-            start_new_session=folder is not None,
+            process_group=None if folder is None else 0,  # not a session: Linux compares priorities within one
         )  # fmt: skip
     except OSError as error:
         raise WorkerDied(f"{sys.executable} cannot be started: {error.strerror}") from None
@@ -275,8 +281,7 @@ def _bound(process: int, memory: int, disk: int, seconds: float) -> None:
 
     It ends after its time even if nobody is left to end it.
     """
-    with suppress(AttributeError, OSError):  # Windows has no priorities; the process may have ended
-        os.setpriority(os.PRIO_PROCESS, process, 10)
+    give_way(process)
     with suppress(ImportError, AttributeError, OSError):  # only Linux has such bounds
         import resource
 

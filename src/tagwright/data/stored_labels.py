@@ -197,13 +197,17 @@ def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:
         },
     )
     for field in FIELDS:
-        _Lists.write(folder, _FILES.get(field, field), [_as_texts(getattr(label, field)) for label in labels])
+        _Lists.write(
+            folder,
+            _FILES.get(field, field),
+            [_as_texts(value) if (value := getattr(label, field)) else () for label in labels],
+        )
 
 
 def _as_texts(value: str | Sequence[str | tuple[str, str]]) -> list[str]:
     """A field of a label as a list of texts: those with a language have its code in front."""
     if isinstance(value, str):
-        return [value] if value else []
+        return [value]
     return [text if isinstance(text, str) else " ".join(text) for text in value]
 
 

@@ -13,6 +13,7 @@ from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.progress import note
+from tagwright.core.workers import give_way
 from tagwright.data.corpus import REVIEWED_BLIND, was_reviewed_blind
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, option
@@ -154,6 +155,9 @@ def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, targe
 
 class Exporter:
     """Writes exports in a process of its own, see `core.workers`."""
+
+    def __init__(self) -> None:
+        give_way()
 
     def write(self, file: Path, output: str, names: Path, target: Path) -> None:
         """Write an export as `write_export` does. names: folder of a saved vocabulary."""

@@ -167,7 +167,7 @@ class Readiness:
         """Raise Problem (503) unless the server is ready."""
         if self.stopping:
             raise Problem(503, "The server is stopping")
-        if self._answering < len(self.models) or not all(model.search.is_built for model in self.models):
+        if self._answering < len(self.models) or not all(model.search.is_made for model in self.models):
             raise later(503, "The models are being loaded")
 
     async def load(self) -> None:

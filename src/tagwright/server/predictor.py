@@ -6,13 +6,15 @@ Other processes load a copy of the tagger from a folder; its arrays are memory-m
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tagwright.core.atomic import delete
 from tagwright.core.progress import silence
-from tagwright.core.workers import Pool, Worker
+from tagwright.core.workers import Pool, Worker, give_way
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Run
@@ -69,17 +71,26 @@ class Predictions:
         return predict(self._loaded[1], requests)
 
 
+class LongPredictions(Predictions):
+    """Predictions for long texts, which let those for others go first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        give_way()
+
+
 class Workers:
     """Processes that compute suggestions. Each loads a copy of the tagger; they share its memory-mapped arrays.
 
-    count: number of processes. A process that dies is replaced, and its batch is computed again by the new one.
+    count: number of processes. kind: what each of them holds. A process that dies is replaced, and its batch is
+    computed again by the new one.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, kind: type[Predictions] = Predictions) -> None:
         self.count = count
         self._folder = TemporaryDirectory(prefix="tagwright-served-")
         self._numbers = itertools.count()
-        self._pool = Pool(lambda: Worker(Predictions), count, attempts=2)  # a batch that kills two processes fails
+        self._pool = Pool(partial(Worker, kind), count, attempts=2)  # a batch that kills two processes fails
 
     def use(self, tagger: Tagger) -> Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]:
         """Return a function that answers as `predict` with this tagger, in an idle process.
@@ -96,6 +107,13 @@ class Workers:
 
         weakref.finalize(answer, delete, copy)
         return answer
+
+    def save(self, vocabulary: Vocabulary) -> Path:
+        """Return a folder with a vocabulary, which is deleted with the copies of taggers at the end."""
+        folder = Path(self._folder.name) / str(next(self._numbers))
+        folder.mkdir()
+        vocabulary.save(folder)
+        return folder
 
     def close(self) -> None:
         """End the processes."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import to_documents
@@ -21,7 +21,7 @@ from tagwright.readers.labels.languages import main
 from tagwright.server.current_request import current
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
-from tagwright.server.predictor import SuggestRequest, Workers, predict
+from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.turns import Batches
 from tagwright.tagger import Suggestion, Tagger
@@ -30,6 +30,8 @@ from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document, Label
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 LONG = 200_000
 "Characters beyond which a text is long: a short novel, which takes a second."
@@ -51,7 +53,7 @@ class ServedModel:
     its hierarchy and limit per branch for requests without their own. number: of the version, such as "0002", and
     history: the folder of all versions; "" and None without versions. watch: the monitor of suggestions. seconds: time
     limit of an answer, after which `Busy` is raised. queues: of documents, and of long ones, for which nobody waits
-    who sends others.
+    who sends others. search, saved_names: the index of the labels, and a folder with them for other processes.
     """
 
     id: str
@@ -67,21 +69,25 @@ class ServedModel:
     seconds: float = 60.0
     queues: tuple[Batches, Batches] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
-    search: "_LazySearch" = field(init=False)
+    search: "_Once[LabelSearch]" = field(init=False)
+    saved_names: "_Once[Path]" = field(init=False)
     _predict: Predict = field(init=False)
-    _apart: "_Apart" = field(default_factory=lambda: _Apart(), init=False)
+    _predict_long: "_Once[Predict]" = field(init=False)
+    _long_workers: Workers = field(init=False)
     _swapping: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
         self.tagger.check(self.settings)
         self._predict = partial(predict, self.tagger)
+        self.search = _Once(partial(_searched, self.tagger.vocabulary, self.settings))
         # a client may send four batches of Annif (32 documents each) ahead, and another one half of that
-        short, long = (Batches(_compute_by_version, waiting=192, share=128) for _ in range(2))
+        short, long = (Batches(_compute_by_version, largest, waiting=192, share=128) for largest in (32, 1))
         self.queues = short, long
-        self.search = _LazySearch(self.tagger.vocabulary, self.settings)
 
     async def start(self) -> None:
         """Begin to answer, in the event loop that runs now."""
+        self._long_workers = Workers(1, LongPredictions)
+        vars(self).update(self._for_others(self.tagger))
         for queue in self.queues:
             await queue.start()
 
@@ -89,7 +95,7 @@ class ServedModel:
         """Answer what waits, then stop."""
         for queue in self.queues:
             await queue.stop()
-        for workers in (self.workers, self._apart.workers):
+        for workers in (self.workers, self._long_workers):
             if workers:
                 await asyncio.to_thread(workers.close)
 
@@ -188,10 +194,26 @@ class ServedModel:
             async with asyncio.timeout(self.seconds):
                 if self.workers or not any(len(each.document.text) > LONG for each in requests):
                     return await self.queues[0].all([(self._predict, each) for each in requests])
-                compute = await asyncio.to_thread(self._apart.use, self.tagger)
+                compute = await asyncio.to_thread(self._predict_long)
                 return await self.queues[1].all([(compute, each) for each in requests])
         except TimeoutError:
             raise Busy from None
+
+    def _for_others(self, tagger: Tagger) -> dict[str, Any]:
+        """What is saved of a tagger for other processes, when it is first needed: that may take seconds."""
+        names = _Once(lambda: self._long_workers.save(tagger.vocabulary))
+        return {"_predict_long": _Once(partial(self._apart, tagger)), "saved_names": names}
+
+    def _apart(self, tagger: Tagger) -> Predict:
+        """Compute in a process for long texts: a regular expression holds up all other threads until its end.
+
+        A tagger that cannot be saved computes here.
+        """
+        try:
+            return self._long_workers.use(tagger)
+        except TagwrightError as error:
+            _log.warning("long texts keep others waiting: %s", error)
+            return partial(predict, tagger)
 
     async def _monitor(self, documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]) -> None:
         """Add suggestions to the monitor's log. A log that cannot be written is a warning: the reply is sent."""
@@ -224,12 +246,11 @@ class ServedModel:
         """
         tagger.check(self.settings)
         answer = self.workers.use(tagger) if self.workers else partial(predict, tagger)
-        search = self.search
-        if tagger.vocabulary is not search.vocabulary:
-            search = _LazySearch(tagger.vocabulary, self.settings)
-            search()
+        if tagger.vocabulary is not self.tagger.vocabulary:
+            others["search"] = _Once(partial(_searched, tagger.vocabulary, self.settings))
+            others["search"]()
         with self._swapping:
-            vars(self).update(tagger=tagger, modified=modified, search=search, _predict=answer, **others)
+            vars(self).update(tagger=tagger, modified=modified, _predict=answer, **others, **self._for_others(tagger))
 
 
 def model_named(name: str | None, models: Mapping[str, ServedModel]) -> ServedModel:
@@ -249,47 +270,29 @@ def score_from_0_to_1(suggestion: Suggestion) -> float:
     return squashed(suggestion.score) if suggestion.confidence is None else suggestion.confidence
 
 
-class _Apart:
-    """A process that computes for long texts: a regular expression holds up all other threads until its end."""
+class _Once(Generic[T]):
+    """A function whose first call makes what all calls return. That takes long: for many labels, seconds."""
 
-    def __init__(self) -> None:
-        self.workers: Workers | None = None
-        self._predict: tuple[Tagger, Predict] | None = None
-        self._starting = threading.Lock()
-
-    def use(self, tagger: Tagger) -> Predict:
-        """Return a function that computes there; here where the tagger cannot be saved. The first call starts it."""
-        with self._starting:
-            if self._predict is None or self._predict[0] is not tagger:
-                self.workers = self.workers or Workers(1)
-                try:
-                    self._predict = tagger, self.workers.use(tagger)
-                except TagwrightError as error:
-                    _log.warning("long texts keep others waiting: %s", error)
-                    self._predict = tagger, partial(predict, tagger)
-            return self._predict[1]
-
-
-@dataclass(eq=False)
-class _LazySearch:
-    """The search in the labels that the settings allow. The first call builds the index, which takes long for many."""
-
-    vocabulary: Vocabulary
-    settings: SuggestOptions
-    _built: LabelSearch | None = None
-    _building: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make, self._made, self._making = make, list[T](), threading.Lock()
 
     @property
-    def is_built(self) -> bool:
-        """Whether a search begins at once."""
-        return self._built is not None
+    def is_made(self) -> bool:
+        """Whether a call returns at once."""
+        return bool(self._made)
 
-    def __call__(self) -> LabelSearch:
-        with self._building:
-            if self._built is None:
-                self._built = kept_index(self.vocabulary)
-                self._built.allowed = allowed_by(self.vocabulary, self.settings)
-            return self._built
+    def __call__(self) -> T:
+        with self._making:
+            if not self._made:
+                self._made.append(self._make())
+            return self._made[0]
+
+
+def _searched(vocabulary: Vocabulary, settings: SuggestOptions) -> LabelSearch:
+    """The search in the labels that the settings allow."""
+    search = kept_index(vocabulary)
+    search.allowed = allowed_by(vocabulary, settings)
+    return search
 
 
 def _compute_by_version(batch: Sequence[tuple[Predict, SuggestRequest]]) -> list[list[Suggestion]]:

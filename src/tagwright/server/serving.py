@@ -1,6 +1,7 @@
 """Run the server with the options of `tagwright serve`."""
 
 import asyncio
+import gc
 import json
 import logging
 import re
@@ -23,6 +24,7 @@ from tagwright.core.atomic import check_replaceable, check_writable, exists, wri
 from tagwright.core.checked import shown
 from tagwright.core.display import many
 from tagwright.core.versions import FILE, Versions, in_use, saved_at
+from tagwright.core.workers import often_switched
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.models import Models
@@ -190,8 +192,10 @@ def serve(
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: follower.ask())
+    gc.freeze()  # among many labels, collecting garbage would stop all threads for tenths of a second
     try:
-        _run(app, options, models, tools=tools)
+        with often_switched():
+            _run(app, options, models, tools=tools)
     finally:
         signal.signal(signal.SIGTERM, before)
         if review is not None:

@@ -214,14 +214,14 @@ class ReviewPages:
         if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
             raise Problem(404, _("There is no such format"))
         await request.app.state.turns.alone(request)
-        folder, file = current().held.enter_context(scratch_folder()), self.review.file
-        target, names = folder / "export", self.review.model.tagger.vocabulary
+        target = await asyncio.to_thread(current().held.enter_context, scratch_folder()) / "export"
+        file, model = self.review.file, self.review.model.snapshot()
         try:
             if file.path.stat().st_size < LARGE:
-                await asyncio.to_thread(write_export, file, wanted, names, target)
+                await asyncio.to_thread(write_export, file, wanted, model.tagger.vocabulary, target)
             else:
-                await asyncio.to_thread(names.save, folder)
-                given = {"file": file.path.resolve(), "output": wanted, "names": folder, "target": target}
+                names = await asyncio.to_thread(model.saved_names)
+                given = {"file": file.path.resolve(), "output": wanted, "names": names, "target": target}
                 await apart(request, partial(self._exports.ask, "write", **given))
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
@@ -240,7 +240,7 @@ class ReviewPages:
             problem = _("Give the code of the vocabulary, as its ids do not show it; write local if it has none.")
             return await self.overview(request, session, of_records=problem)
         try:
-            folder = current().held.enter_context(scratch_folder())
+            folder = await asyncio.to_thread(current().held.enter_context, scratch_folder())
             file, left_out = await apart(request, self._enriched, folder, records, *codes, form)
         except (StorageError, Problem):
             raise
@@ -260,10 +260,8 @@ class ReviewPages:
 
     def _enriched(self, folder: Path, records: Upload, source: str, agency: str, form: Form) -> tuple[Path, LeftOut]:
         """Return the enriched copy, made by a process of its own, and what of the review is not in it."""
-        shown, names = shown_name(records.name), folder / "names"
+        shown, names = shown_name(records.name), self.review.model.saved_names()
         path, copy = stored(folder, shown, records.content), folder / "enriched"
-        names.mkdir()
-        self.review.model.tagger.vocabulary.save(names)
         chosen = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
         paths = {"records": path, "output": copy, "names": names, "reviews": self.review.file.path.resolve()}
         given = {**paths, "source": source, "agency": agency, "is_command": is_command(), **chosen}
