@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.reading import read, refusal, written
+from tests.readers.samples import arrow
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
@@ -57,13 +58,6 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counting]:
 
 def record(id_: str, text: str) -> str:
     return json.dumps({"id": id_, "text": text}) + "\n"
-
-
-def arrow_file(*titles: str) -> bytes:
-    table, stream = pa.table({"title": titles}), io.BytesIO()
-    with pa.ipc.new_file(stream, table.schema) as file:
-        file.write_table(table)
-    return stream.getvalue()
 
 
 def test_a_line_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +131,7 @@ def test_an_article_that_is_too_long_is_left_out(tmp_path: Path, caplog: pytest.
         ("x.ris", "TY  - BOOK\n" + "AB  - bees\n" * 1000 + "ER  -\nTY  - BOOK\nTI  - Wasps\nER  -\n"),
         ("x.pica", "003@ $01\n" + "021A $aBees\n" * 1000 + "\n003@ $02\n021A $aWasps\n"),
         ("x.mrc", utf8(*(marc_record([("245", ("00", f"a{each}"))]) for each in ("Bees " * 3000, "Wasps")))),
-        ("x.arrow", arrow_file(LONG, "Wasps")),
+        ("x.arrow", arrow(pa.table({"title": [LONG, "Wasps"]}))),
     ],
 )
 def test_a_record_that_is_too_long_is_left_out(

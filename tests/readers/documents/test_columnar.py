@@ -67,9 +67,10 @@ def test_a_row_is_a_document(tmp_path: Path, name: str) -> None:
 def test_a_column_of_views_is_texts(tmp_path: Path) -> None:
     """Polars writes texts as views."""
     table = pa.table({"text": pa.array(["In spirals, slowly.", "b"], pa.string_view())})
-    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
-        writer.write_table(table)
-    assert [document.text for document in read(tmp_path / "x.arrow")] == ["In spirals, slowly.", "b"]
+    assert [document.text for document in read(written(tmp_path, arrow(table), "x.arrow"))] == [
+        "In spirals, slowly.",
+        "b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -103,9 +104,7 @@ def test_a_compressed_file_is_refused_before_it_is_unpacked(tmp_path: Path, comp
 
 def test_a_dictionary_is_refused_since_one_short_text_could_stand_for_many_long_ones(tmp_path: Path) -> None:
     table = pa.table({"text": pa.array(["bees", "bees"]).dictionary_encode()})
-    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
-        writer.write_table(table)
-    assert refusal(tmp_path / "x.arrow") == (
+    assert refusal(written(tmp_path, arrow(table), "x.arrow")) == (
         "x.arrow: is no Arrow file, or a damaged one (it holds a dictionary; write texts as they are)"
     )
 
