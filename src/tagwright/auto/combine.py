@@ -157,7 +157,7 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
         return None
     learned = LearnedCombiner(described, fitted.ranker, fitted.bias)
     tagger = replace(tagger, steps=(*_ranked_first(tagger.steps), learned))
-    ranked = replace(fitted.examples.run, scores=fitted.scores)
+    ranked = replace(fitted.examples.run, scores=fitted.scores)  # type: ignore[arg-type]  # as they are, not rounded
     return replace(tagger, steps=(*tagger.steps, calibrate(tagger, ranked, fitted.examples.right)))
 
 
