@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
-from tests.attack import heavy
 from tests.server.conftest import word_tagger
+from tools.attack import heavy
 
 import tagwright.server
 from tagwright.review.file import ReviewFile
