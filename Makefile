@@ -18,9 +18,9 @@ test: install
 # hours, before a release and every night: each test, a short storm and a short attack, and the other Pythons
 test-all: lint types contracts
 	$(PYTEST) --cov --cov-report=term
-	$(BIN)/python -m tests.storm --minutes 5
+	$(BIN)/python -m tools.storm --minutes 5
 	mkdir -p build && rm -f build/attack.json
-	$(BIN)/python -m tests.attack --requests 2000 --without-token 500 --kills 25 --slow 20 --turns 1 --results build/attack.json
+	$(BIN)/python -m tools.attack --requests 2000 --without-token 500 --kills 25 --slow 20 --turns 1 --results build/attack.json
 	$(MAKE) test-everywhere test-fresh ARGS=
 
 # into build/docs, the examples are tests, which `make test` runs
@@ -67,11 +67,11 @@ unit: install
 
 # with libraries held to older instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
 test-everywhere: install
-	$(BIN)/python -m tests.everywhere $(ARGS)
+	$(BIN)/python -m tools.everywhere $(ARGS)
 
 # in two environments of their own, made of the wheel: the core alone, and with the packaged encoder but no torch
 test-fresh: install
-	$(BIN)/python -m tests.fresh $(ARGS)
+	$(BIN)/python -m tools.fresh $(ARGS)
 
 # make version VERSION=0.10.0: the version in its four files, and today's date in the changelog. CONTRIBUTING.md has the rest.
 version:

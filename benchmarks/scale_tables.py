@@ -196,7 +196,7 @@ def _storms() -> Iterator[list[str]]:
         yield [
             what,
             f"{', '.join(tried)} ({each}), {lost:,} lost",
-            "`python -m tests.storm --results FILE`",
+            "`python -m tools.storm --results FILE`",
         ]
 
 

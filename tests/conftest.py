@@ -89,7 +89,7 @@ _NEEDS_ABSENT = re.compile(rf"^\s*(import|from) ({'|'.join(_ABSENT)})\b", re.MUL
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out the tests that import what is not installed, and folders whose settings do: see tests/fresh.py."""
+    """Leave out the tests that import what is not installed, and folders whose settings do: see tools/fresh.py."""
     file = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
     if not _ABSENT or file.suffix != ".py" or not file.is_file():
         return None

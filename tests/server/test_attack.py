@@ -1,4 +1,4 @@
-"""A short attack: what `python -m tests.attack` tries a hundred thousand times."""
+"""A short attack: what `python -m tools.attack` tries a hundred thousand times."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
-from tests.attack import fuzz, parts
-from tests.attack.kills import Siege
-from tests.attack.slow import slow
 from tests.server.conftest import reviewing
+from tools.attack import fuzz, parts
+from tools.attack.kills import Siege
+from tools.attack.slow import slow
 
 from tagwright.server.access import Access
 from tagwright.server.application import application

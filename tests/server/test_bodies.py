@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.testclient import TestClient
-from tests.attack import heavy
 from tests.server.conftest import word_tagger
 from tests.sources import modules
+from tools.attack import heavy
 
 from tagwright.review.file import ReviewFile
 from tagwright.server import annif, openapi, request_bodies

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import platform
 import re
 import signal
 import socket
@@ -316,6 +317,35 @@ def test_a_server_gives_its_threads_short_turns_and_searches_no_cycles_among_its
         gc.unfreeze()
     assert found == [True, False]
     assert sys.getswitchinterval() == before
+
+
+ARENAS = """
+import ctypes, threading
+from tagwright.server.serving import share_arenas
+share_arenas()
+libc, together = ctypes.CDLL(None), threading.Barrier(12)
+def take():
+    together.wait()
+    libc.malloc(100)
+    together.wait()
+threads = [threading.Thread(target=take) for _ in range(12)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+libc.fdopen.restype = ctypes.c_void_p
+output = ctypes.c_void_p(libc.fdopen(1, b"w"))
+libc.malloc_info(0, output)
+libc.fflush(output)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="elsewhere memory has no arenas")
+def test_threads_of_a_server_take_memory_from_two_places() -> None:
+    without = ARENAS.replace("\nshare_arenas()", "")
+    counts = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout.count(b"<heap nr=")
+        for program in (ARENAS, without)
+    ]
+    assert counts[0] <= 2 < counts[1]
 
 
 def test_a_port_in_use_is_one_line() -> None:

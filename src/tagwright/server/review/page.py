@@ -8,14 +8,14 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.api.enriching import PROGRAM
@@ -52,7 +52,6 @@ from tagwright.server.review.listing import listed, ordered
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
-from tagwright.server.turns import FREE
 from tagwright.text.words import clean
 
 _log = logging.getLogger(__name__)
@@ -227,7 +226,7 @@ class ReviewPages:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
             return await self.overview(request, session, problem=problem)
         _title, name, media = DOWNLOADS[wanted]
-        return _download(target, name, media)
+        return FileResponse(target, media_type=media, filename=name)
 
     async def enrich(self, request: Request, session: Session) -> Response:
         """Send back an uploaded file of records with the accepted subjects; what is wrong is said at the form."""
@@ -256,7 +255,8 @@ class ReviewPages:
         with file.open("rb") as content:
             is_xml = content.read(1000).lstrip()[:1] == b"<" and not ending
         media = "application/octet-stream" if ending else "application/xml" if is_xml else "application/marc"
-        return _download(file, f"enriched{ending or ('.xml' if is_xml else '.mrc')}", media)
+        name = f"enriched{ending or ('.xml' if is_xml else '.mrc')}"
+        return FileResponse(file, media_type=media, filename=name)
 
     def _enriched(self, folder: Path, records: Upload, source: str, agency: str, form: Form) -> tuple[Path, LeftOut]:
         """Return the enriched copy, made by a process of its own, and what of the review is not in it."""
@@ -361,18 +361,6 @@ class ReviewPages:
         if not self.sessions.owns_form(session, text_of(form, "csrf")):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
-
-
-def _download(path: Path, name: str, media: str) -> Response:
-    """Send a file as fast as it is read."""
-    file = current().held.enter_context(path.open("rb"))
-
-    async def pieces() -> AsyncIterator[bytes]:
-        while piece := file.read(FREE):
-            yield piece
-
-    headers = {"Content-Length": str(path.stat().st_size), "Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(pieces(), media_type=media, headers=headers)
 
 
 def _decision(form: Form, reviewer: str) -> Decision:

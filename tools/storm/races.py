@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.storm.processes import REFUSED, Trial, Tried, finish, private_folder, start
+from tools.storm.processes import REFUSED, Trial, Tried, finish, private_folder, start
 
 from tagwright import zero_shot
 from tagwright.api.job import Job

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.attack.fuzz import Server, started
-from tests.attack.requests import FORM, JSON, MULTIPART, Request
+from tools.attack.fuzz import Server, started
+from tools.attack.requests import FORM, JSON, MULTIPART, Request
 
 MB = 1024 * 1024
 HONEST, SILENT, WITHHELD, FILES = 8, 400, 40, 256

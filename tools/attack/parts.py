@@ -1,4 +1,4 @@
-"""Attacks on the server, and what they cost others: `python -m tests.attack`.
+"""Attacks on the server, and what they cost others: `python -m tools.attack`.
 
 Damaged requests, kills while reviewers decide, slow clients; and eight honest clients beside bodies of 20 MB that are
 cheap to send and dear to read, files that never end, bodies whose last byte is withheld, and silent connections, with
@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import figures
-from tests.attack import fuzz, heavy, slow
-from tests.attack.kills import Siege
+from tools.attack import fuzz, heavy, slow
+from tools.attack.kills import Siege
 
 AT_ONCE = {"requests": 5000, "requests without a token": 5000, "kills": 25}
 "How many of a kind are tried between two writings."
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.attack", description=__doc__)
     parser.add_argument("--requests", type=int, default=80_000, help="damaged, with an admin token")
     parser.add_argument("--without-token", type=int, default=20_000, help="damaged, of somebody who has no token")
     parser.add_argument("--kills", type=int, default=1000)

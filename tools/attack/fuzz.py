@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.serve_load import entered
-from tests.attack.requests import Request, damaged, samples
+from tools.attack.requests import Request, damaged, samples
 
 HIDDEN = "Xanthoparmelia"
 "A word in the labels and in the documents, which nobody may see who has no token."

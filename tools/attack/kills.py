@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from benchmarks.serve_load import entered
-from tests.attack.requests import FORM, JSON
+from tools.attack.requests import FORM, JSON
 
 from tagwright import zero_shot
 from tagwright.review.decisions import Decisions
@@ -182,5 +182,5 @@ def _serve(path: Path, port: int) -> None:
 @cache
 def _context() -> Any:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.attack.kills"])
+    context.set_forkserver_preload(["tools.attack.kills"])
     return context

@@ -1,4 +1,4 @@
-"""Kills, full disks, read-only folders, races, damaged input: `python -m tests.storm [--minutes 60]`.
+"""Kills, full disks, read-only folders, races, damaged input: `python -m tools.storm [--minutes 60]`.
 
 Tries one disturbance after the other for some minutes, or `--trials` of each, checks each time that nothing was lost,
 and prints what was tried and what was lost; `--results FILE` adds it up over several storms, whose rounds are never
@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import figures
-from tests.storm import batch, kills, processes, races, readers, taggers, training
-from tests.storm.processes import Trial, Tried
+from tools.storm import batch, kills, processes, races, readers, taggers, training
+from tools.storm.processes import Trial, Tried
 
 TRIALS: Mapping[str, Trial] = {
     **kills.TRIALS,
@@ -64,7 +64,7 @@ class Tally:
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.storm", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.storm", description=__doc__)
     parser.add_argument("--minutes", type=float, default=3)
     parser.add_argument("--trials", type=int, default=0, help="in place of minutes: so many of each, with --results")
     parser.add_argument("--results", type=Path, help="a JSON file to which the results are added")

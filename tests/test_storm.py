@@ -1,4 +1,4 @@
-"""A short storm: what `python -m tests.storm` tries for minutes or hours."""
+"""A short storm: what `python -m tools.storm` tries for minutes or hours."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 if os.name != "posix":
     pytest.skip("kills, limits and users are those of POSIX", allow_module_level=True)
 
-from tests.storm import races
-from tests.storm.kills import change_versions, three_versions, whole_versions
-from tests.storm.processes import Moment, Tried, finish, kill, start
-from tests.storm.rounds import Tally, read, storm
+from tools.storm import races
+from tools.storm.kills import change_versions, three_versions, whole_versions
+from tools.storm.processes import Moment, Tried, finish, kill, start
+from tools.storm.rounds import Tally, read, storm
 
 SHORT = (
     "save",
@@ -94,7 +94,7 @@ def test_a_second_storm_adds_to_the_results_of_the_first(tmp_path: Path, monkeyp
         drawn.append(rng.random())
         return Tried("done", kills=1)
 
-    monkeypatch.setattr("tests.storm.rounds.TRIALS", {"save": trial})
+    monkeypatch.setattr("tools.storm.rounds.TRIALS", {"save": trial})
     for _ in range(2):
         storm([["save"]] * 2, 0, read(tmp_path / "storm.json"), tmp_path / "storm.json")
     assert read(tmp_path / "storm.json")["save"] == Tally(4, 0, Counter(done=4))
@@ -105,7 +105,7 @@ def test_what_is_lost_is_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> No
     def losing(*_: object) -> Tried:
         raise AssertionError("all of it")
 
-    monkeypatch.setattr("tests.storm.rounds.TRIALS", {"save": losing})
+    monkeypatch.setattr("tools.storm.rounds.TRIALS", {"save": losing})
     tallies: dict[str, Tally] = {}
     storm([["save"]] * 3, 0, tallies)
     assert tallies["save"].outcomes == {"lost": 3}

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 
-from tests.storm.processes import Trial, Tried
+from tools.storm.processes import Trial, Tried
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from starlette.testclient import TestClient
-from tests.storm.processes import REFUSED, Length, Moment, Trial, Tried, finish, kill, measure, private_folder, start
+from tools.storm.processes import REFUSED, Length, Moment, Trial, Tried, finish, kill, measure, private_folder, start
 
 from tagwright import zero_shot
 from tagwright.auto import combiner

@@ -85,7 +85,7 @@ class Suite:
 
 def main() -> None:
     """Run what is asked for, everything by default."""
-    parser = argparse.ArgumentParser(prog="python -m tests.everywhere", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.everywhere", description=__doc__)
     parser.add_argument("--processors", nargs="*", choices=[*PROCESSORS], default=[*PROCESSORS])
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
     parser.add_argument("--pythons", nargs="*", choices=PYTHONS, default=[*PYTHONS])

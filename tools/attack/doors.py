@@ -1,6 +1,6 @@
 """Eight honest clients beside what is cheap to send and dear to answer, one kind after the other, with and without it.
 
-`python -m tests.attack.doors` prints a table and writes results/doors.json. Its exit status is 1 where a bound is
+`python -m tools.attack.doors` prints a table and writes results/doors.json. Its exit status is 1 where a bound is
 exceeded, see `BOUNDS`. For Linux; nothing else should run on the machine.
 """
 
@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 
 from benchmarks import figures
 from benchmarks.serve_load import entered
-from tests.attack.fuzz import Server, started
-from tests.attack.heavy import HONEST, MB, TOKENS, _asked, _connected, _latency, _post, _together, _with, _word, honest
-from tests.attack.requests import FORM, JSON, MULTIPART, Request, part
 from tests.readers.documents.catalogue_records import marc_record, utf8
+from tools.attack.fuzz import Server, started
+from tools.attack.heavy import HONEST, MB, TOKENS, _asked, _connected, _latency, _post, _together, _with, _word, honest
+from tools.attack.requests import FORM, JSON, MULTIPART, Request, part
 
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
@@ -57,7 +57,7 @@ Attack = Callable[[Target, float], list[int]]
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.attack.doors", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.attack.doors", description=__doc__)
     parser.add_argument("--seconds", type=float, default=20, help="of each turn")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=ATTACKS, default=list(ATTACKS))

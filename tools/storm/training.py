@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.storm.processes import Length, Moment, Trial, Tried, command, finish, kill, measure, private_folder, start
+from tools.storm.processes import Length, Moment, Trial, Tried, command, finish, kill, measure, private_folder, start
 
 from tagwright.core.saved import check_files
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.attack.fuzz import ask, serving
-from tests.attack.requests import FORM, Request
+from tools.attack.fuzz import ask, serving
+from tools.attack.requests import FORM, Request
 
 _SUGGEST = Request("POST", "/v1/projects/zero_shot/suggest", (("Content-Type", FORM),), b"text=Honey+bees" * 20)
 

@@ -176,7 +176,7 @@ def private_folder(name: str) -> Path:
 
 
 _numbers = count()
-_preloaded = ["tests.storm.rounds"]
+_preloaded = ["tools.storm.rounds"]
 
 
 @cache
