@@ -25,10 +25,10 @@ from benchmarks.corpora import Scored
 from tagwright.combining import agreement
 from tagwright.combining.agreement import Agreements
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.tagger import batches, zero_shot
@@ -73,7 +73,7 @@ def measure(name: str, most: int, part: str) -> dict[str, Any]:
     """Every stage alone with its estimates, and every choice of weights for one encoder and two."""
     dev = rolled_up(name, most, part) if name in ROLLED else corpora.scored(name, most, part)
     tagger = zero_shot.fit(dev.labels, Config(encoder="minilm+multilingual"), dev.documents)
-    combined = last(tagger.steps, WeightedSum)
+    combined = find_last(tagger.steps, WeightedSum)
     assert combined
     pools = [tagger.candidates(batch) for batch in batches(dev.documents, 200)]
     alone = {each: dev.without_self(Run.concat([pool.found[each] for pool in pools]), DEPTH) for each in STAGES}
@@ -135,7 +135,7 @@ def rolled_up(name: str, most: int, part: str) -> Scored:
     documents = corpora.documents(ROLLED[name], part)
     labels, documents = headings(documents) if name == "epmc headings" else page_types(documents)
     gold = labels.gold(documents, unknown="ignore")
-    drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])
+    drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(mark_labelled(gold)))[:most])
     return Scored(labels, [documents[i] for i in drawn], gold.take(drawn), np.full(len(drawn), -1))
 
 

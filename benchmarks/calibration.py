@@ -33,9 +33,9 @@ from sklearn.linear_model import LogisticRegression
 
 import tagwright as tw
 import tagwright.combining
-from tagwright.api.options import named
-from tagwright.auto import combine
-from tagwright.auto.combiner import Examples, FittedCombiner, fit_combiner
+from tagwright.api.options import find_method
+from tagwright.auto import combination
+from tagwright.auto.ranker import Examples, FittedCombiner, fit_combiner
 from tagwright.combining.confidence import (
     fit_curve,
     fit_score_map,
@@ -288,7 +288,7 @@ def trained(method: str, draw: curve_methods.Draw) -> Tagger:
         options["model"] = tw.zero_shot(labels, documents=draw.others[:256], encoder="static")
     if method == "micol" and not any(each.metadata for each in draw.labelled):
         options["pairs"] = "names"
-    learns = named(method.removesuffix("_cls")).learns
+    learns = find_method(method.removesuffix("_cls")).learns
     documents = draw.labelled if learns == "labels" else [*draw.labelled, *draw.others]
     return tw.train(method.removesuffix("_cls"), documents, labels, **options)
 
@@ -316,7 +316,7 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
     """
     scored = corpora.scored(name, DOCUMENTS, part)
     chosen, gold, own = scored.documents, scored.gold, scored.own
-    tagger = combine.without_confidence(zero_shot.fit(scored.labels, zero_shot.Config(), chosen))
+    tagger = combination.without_confidence(zero_shot.fit(scored.labels, zero_shot.Config(), chosen))
     runs, tables, start = [], [], 0
     for batch in batches(chosen, 250):
         run, table = _candidates(tagger, batch, own[start : start + len(batch)], fitting=fitting)

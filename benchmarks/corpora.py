@@ -19,7 +19,7 @@ from benchmarks import figures
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.types import Document, Longs, Run
 
 FOLDER = Path(figures.OWN or Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -127,7 +127,7 @@ def scored(name: str, most: int | None = None, part: str = "dev") -> Scored:
     vocabulary, every = labels(name), documents(name, part)
     own = own_labels(name, vocabulary, every)
     gold = vocabulary.gold(every, unknown="ignore").without(own)
-    drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])
+    drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(mark_labelled(gold)))[:most])
     return Scored(vocabulary, [every[i] for i in drawn], gold.take(drawn), own[drawn])
 
 

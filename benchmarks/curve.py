@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, figures
 
-from tagwright.auto import combine
-from tagwright.auto.combiner import Examples, fit_combiner
+from tagwright.auto import combination
+from tagwright.auto.ranker import Examples, fit_combiner
 from tagwright.data.gold import excludes_self
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
@@ -28,7 +28,7 @@ from tagwright.types import Document, Doubles, Longs, Run
 
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
-UNLABELLED = combine.Config.corpus
+UNLABELLED = combination.Config.corpus
 "Train documents that are looked at without their labels."
 
 LARGE = 1000
@@ -82,13 +82,13 @@ def prepare(name: str, most: int | None, known: int, labelled: int) -> Task:
     dev = [each for each in sampled(corpora.corpus(name, "dev"), most) if each.labels]
     train = sampled(corpora.corpus(name, "train"), max(known, 2 * labelled))
     unlabelled = [replace(each, labels=()) for each in train[:known]]
-    plain = zero_shot.fit(vocabulary, documents=unlabelled[: combine.BATCH])
+    plain = zero_shot.fit(vocabulary, documents=unlabelled[: combination.BATCH])
     excluded = excludes_self(vocabulary.own(dev), vocabulary.gold(dev, unknown="ignore"))
-    tagger, config = combine.with_more_stages(plain), combine.Config(exclude_self=excluded)
-    described = combine.describe_corpus(tagger, unlabelled, config)
+    tagger, config = combination.with_more_stages(plain), combination.Config(exclude_self=excluded)
+    described = combination.describe_corpus(tagger, unlabelled, config)
 
     def examples(documents: Sequence[Document]) -> Examples:
-        return combine.examples(tagger, described, documents)
+        return combination.examples(tagger, described, documents)
 
     test, drawn = examples(dev), [each for each in train if each.labels][:labelled]
     shared = len(drawn) < min(labelled, len(dev))  # of epmc's train documents hardly any have labels

@@ -33,7 +33,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.paragraphs import paragraphs
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.papers import futex
 from tagwright.papers.full_text import FullText
 from tagwright.stages.dense import Dense
@@ -119,7 +119,7 @@ def quality(options: argparse.Namespace) -> None:
         work = options.work / f"{options.encoder.replace('/', '-')}, {options.most or 'all'}"
         task = Task(name, work, options.encoder, options.most, tuning)
         for row in options.rows:
-            if SUPERVISED.get(row, 0) > labelled(task.gold_everywhere).sum() * (1 - 1.5 / FOLDS):
+            if SUPERVISED.get(row, 0) > mark_labelled(task.gold_everywhere).sum() * (1 - 1.5 / FOLDS):
                 print(f"{name}: too few labelled papers for: {row}", file=sys.stderr)
                 continue
             if not task.is_measured(row):
@@ -164,7 +164,7 @@ def supervised(task: Task, papers: int) -> Run:
     parts = []
     for number in range(FOLDS):
         hidden = np.concatenate([np.zeros(first, np.bool_), fold == number])
-        able = np.flatnonzero(labelled(task.gold_everywhere) & ~hidden)
+        able = np.flatnonzero(mark_labelled(task.gold_everywhere) & ~hidden)
         chosen = np.sort(rng.permutation(able)[:papers])
         documents = Corpus.of(task.everything[int(place)] for place in chosen)
         bag, features = futex.bag_of_words(documents, config)

@@ -50,7 +50,7 @@ from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.encoders.static import read_sketch
 from tagwright.papers import depl, futex, maclr, micol, rts
-from tagwright.papers.metadata_pairs import mixed, with_negatives
+from tagwright.papers.metadata_pairs import mix_sources, with_negatives
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, PairSource
@@ -200,7 +200,7 @@ def micol_row(task: Task, steps: Steps, architecture: Any, source: str, batch: i
     pairs: PairSource
     if source in (metadata.EDA, metadata.UDA):
         copies = uda_pairs(task.documents) if source == metadata.UDA else _eda(task)
-        pairs = mixed({with_negatives(copies) if architecture == "cross" else copies: 1.0}, config.count or 1)
+        pairs = mix_sources({with_negatives(copies) if architecture == "cross" else copies: 1.0}, config.count or 1)
     else:
         config, graph = micol.with_graph(task.documents, task.labels, config, found_by)
         pairs = micol.pair_source(task.documents, task.labels, config, found_by, graph)

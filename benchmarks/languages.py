@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks import corpora, figures
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.tagger import zero_shot
 from tagwright.text.language import language_of, parse
@@ -55,7 +55,7 @@ def measured(names: Names, documents: Sequence[Document], language: str) -> dict
     """R@100 in percent of the default with each encoder, by names in one language only."""
     labels = Vocabulary(Label(id_, (of[language],)) for id_, of in names.items())
     gold = labels.gold(documents, unknown="ignore")
-    kept = [place for place, is_kept in enumerate(labelled(gold)) if is_kept][:MOST]
+    kept = [place for place, is_kept in enumerate(mark_labelled(gold)) if is_kept][:MOST]
     row: dict[str, Any] = {"documents": len(kept), "labels": len(labels)}
     for encoder in ENCODERS:
         run = zero_shot.fit(labels, zero_shot.Config(encoder=encoder)).tag([documents[i] for i in kept], 100)

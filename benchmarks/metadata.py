@@ -26,7 +26,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.papers import micol
-from tagwright.papers.metadata_pairs import mixed, with_negatives
+from tagwright.papers.metadata_pairs import mix_sources, with_negatives
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Run
@@ -115,7 +115,7 @@ def augmented(task: Task, start: str, what: str) -> Tagger:
     else:
         copies = uda_pairs(task.documents, seed=seed)
     pairs = with_negatives(copies, seed=seed) if start == "cross" else copies
-    source = mixed({pairs: 1.0}, micol.epoch_pairs(task.documents, config))
+    source = mix_sources({pairs: 1.0}, micol.epoch_pairs(task.documents, config))
     return micol.learn(task.labels, micol.retrievers(task.documents, task.labels, config), source, config)
 
 

@@ -18,7 +18,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.papers import futex
 from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.stages.dense import Dense, DenseOptions
@@ -68,7 +68,7 @@ class Task(rows.Task):
     def dev(self) -> list[Document]:
         """Those that have a label to find."""
         documents = corpora.documents(self.name, "dev", self.most)
-        return [d for d, kept in zip(documents, labelled(self._gold(documents)), strict=True) if kept]
+        return [d for d, kept in zip(documents, mark_labelled(self._gold(documents)), strict=True) if kept]
 
     @cached_property
     def everything(self) -> Sequence[Document]:

@@ -20,7 +20,7 @@ from benchmarks import corpora, figures, machine
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.papers.label_trees import Trees, fit_trees
@@ -54,7 +54,7 @@ class Task:
     def dev(self) -> list[Document]:
         """Those that have a label to find."""
         documents = corpora.documents(self.name, "dev")
-        return [d for d, kept in zip(documents, labelled(self._gold(documents)), strict=True) if kept]
+        return [d for d, kept in zip(documents, mark_labelled(self._gold(documents)), strict=True) if kept]
 
     @cached_property
     def gold(self) -> Run:
@@ -138,7 +138,7 @@ def agreement_with_keywords(task: Task, run: Run) -> dict[str, Any]:
         return {}
     keywords = [Document(d.id, abstract="\n".join(d.metadata.get("keyword", ()))) for d in task.dev]
     named = ExactMatch(task.labels, ExactMatchOptions(text_field="title_and_abstract", longest=True))(keywords)
-    there = np.flatnonzero(labelled(named))
+    there = np.flatnonzero(mark_labelled(named))
     if not len(there):
         return {}
     found = evaluate(run.take(there), named.take(there), measures=AGREEMENT).to_json()["measures"]

@@ -57,14 +57,14 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     """The whole of `batch` but its processes: shards are read, tagged and written."""
     from tagwright.batch.output_folder import BatchOptions
     from tagwright.batch.shard_tagging import ShardTagger
-    from tagwright.batch.shards import cut
+    from tagwright.batch.shards import cut_into_shards
     from tagwright.core.atomic import scratch_folder
     from tagwright.readers.documents.files import open_sources
 
     tagger = ShardTagger(_words(_vocabulary(labels)), BatchOptions())
     clock("")
     with scratch_folder() as folder:
-        for shard in cut(open_sources(documents), tagger.options.shard_size, lambda _: True, folder):
+        for shard in cut_into_shards(open_sources(documents), tagger.options.shard_size, lambda _: True, folder):
             tagger.write(shard.path, folder / "suggestions")
             shard.remove()
     clock("tag")
@@ -113,7 +113,7 @@ def _by_stage(tagger: Any, documents: Iterable[Any], clock: Clock) -> None:
 
 def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
     """A combiner trained on 500 documents, whose labels are made up: the first that their texts name."""
-    from tagwright.auto import combine
+    from tagwright.auto import combination
     from tagwright.tagger import batches
 
     corpus = _corpus(documents)
@@ -124,7 +124,7 @@ def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
         for row, document in enumerate(corpus[:LABELLED])
     ]
     clock("")
-    trained = combine.fit(labelled, tagger)[0]
+    trained = combination.fit(labelled, tagger)[0]
     clock("train on 500")
     for batch in batches(corpus):
         pool = trained.candidates(batch)

@@ -60,14 +60,14 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def quick_auto() -> Iterator[None]:
     """The combiner of `train auto` has 30 trees instead of 120."""
-    from tagwright.auto import combiner
+    from tagwright.auto import ranker
     from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
 
     def grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptions, seed: int) -> BoostedTrees:
         return grow(features, scores, gradients, replace(options, trees=30), seed)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(combiner, "grow", grow_few)
+        patch.setattr(ranker, "grow", grow_few)
         yield
 
 

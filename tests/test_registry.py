@@ -16,7 +16,7 @@ import pytest
 
 import tagwright as tw
 from tagwright import registry as plugins
-from tagwright.combining.combiner import Adapted
+from tagwright.combining.legacy import Adapted
 
 PAGES = [Path(__file__).resolve().parents[1] / "docs" / name for name in ("new-stage.md", "new-package.md")]
 LABELS = ["Bees", "Orchards", "Tax law"]
@@ -141,7 +141,7 @@ def written_package(folder: Path, name: str, group: str, entry: str) -> None:
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder where packages are found."""
-    plugins.registered.cache_clear()
+    plugins.find_registered.cache_clear()
     monkeypatch.syspath_prepend(str(tmp_path / "packages"))
     return tmp_path / "packages"
 
@@ -310,7 +310,7 @@ def test_packages_are_not_searched_for_what_is_ours(packages: Path, tmp_path: Pa
     tagger.save(tmp_path / "tagger")
     (tmp_path / "a.jsonl").write_text('{"title": "Bees"}')
     assert tw.load(tmp_path / "tagger").suggest(tmp_path / "a.jsonl")[0][0].name == "Bees"
-    assert plugins.registered.cache_info().misses == 0
+    assert plugins.find_registered.cache_info().misses == 0
 
 
 def test_a_stage_that_no_package_registers_is_not_saved(tmp_path: Path) -> None:
@@ -329,6 +329,6 @@ def test_a_format_that_no_package_registers_is_refused(packages: Path, tmp_path:
     with pytest.raises(tw.ConfigError, match="unknown format 'srt' of documents; the formats are jsonl, annif"):
         tw.Corpus.read(tmp_path / "a.srt", format="srt")
     written_package(packages, "numbers", "tagwright.readers", "srt = decimal:Decimal")
-    plugins.registered.cache_clear()
+    plugins.find_registered.cache_clear()
     with pytest.raises(tw.InputError, match=r"a\.srt: cannot be read by the package numbers"):
         tw.Corpus.read(tmp_path / "a.srt")

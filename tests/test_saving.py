@@ -28,7 +28,7 @@ from tests.boxes import number, save
 from tagwright.core.atomic import check_replaceable, check_writable, delete, remove_leftovers, replace_file
 from tagwright.core.cache import Cache
 from tagwright.core.saved import write_manifest
-from tagwright.core.steps import Start, State, Steps, resumable
+from tagwright.core.steps import Start, State, Steps, open_steps
 from tagwright.core.versions import Versions, in_use
 from tagwright.review.decisions import Decisions
 from tagwright.review.events import Decision
@@ -123,12 +123,12 @@ def read_linked(folder: Path) -> int | None:
 def write_state(folder: Path, value: int) -> None:
     """In a training that was begun before, and perhaps killed."""
     begun = (folder / "M.training" / "manifest.json").exists()
-    with resumable(folder / "M", Start("rts", {}, {}), resume=begun) as steps:
+    with open_steps(folder / "M", Start("rts", {}, {}), resume=begun) as steps:
         Steps(steps.folder, True, steps.training).keep(State({"a": np.full(3, value)}, {}), {})
 
 
 def read_state(folder: Path) -> int | None:
-    with resumable(folder / "M", Start("rts", {}, {}), resume=True) as steps:
+    with open_steps(folder / "M", Start("rts", {}, {}), resume=True) as steps:
         state = steps.latest({})
     return int(state.arrays["a"][0]) if state else None
 

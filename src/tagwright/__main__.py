@@ -3,7 +3,7 @@
 import os
 import sys
 
-from tagwright.core.display import INTERRUPTED, interrupted
+from tagwright.core.display import INTERRUPTED, report_interruption
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
 
         cli.main()
     except KeyboardInterrupt:
-        interrupted()
+        report_interruption()
         sys.stderr.flush()
         os._exit(INTERRUPTED)  # half-imported modules have nothing to finish, and complain
 

@@ -1,4 +1,4 @@
-"""What is found by name: methods, stages, steps and commands; and what other installed packages add to them.
+"""Find methods, stages, steps and commands by name, and those that other installed packages add.
 
 Ours stand in one table a kind, with the module of each, which is imported when it is used: importing all of them takes
 longer than loading a tagger. Other packages register theirs as entry points of the groups tagwright.methods,
@@ -17,7 +17,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from tagwright.core.checked import canonical, shown
+from tagwright.core.checked import canonical, show
 from tagwright.errors import ConfigError, ModelError, TagwrightError, class_and_message, one_line_of
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ STEPS: Mapping[str, str] = {
     "Curve": "tagwright.combining.confidence",
     "Mapped": "tagwright.combining.confidence",
     "Reranked": "tagwright.combining.reranked",
-    "Adapted": "tagwright.combining.combiner",
-    "AdaptedConfident": "tagwright.combining.combiner",
+    "Adapted": "tagwright.combining.legacy",
+    "AdaptedConfident": "tagwright.combining.legacy",
 }
 ENCODERS: Mapping[str, str] = {"e5-small-q4.bin": "tagwright.encoders.four_bit"}
 """Encoders that are one file, in their package as in a saved tagger: its name -> the module that reads it, with `FILE`,
@@ -134,7 +134,7 @@ METHODS: Mapping[str, Method] = {
 
 
 @cache
-def registered(kind: Kind) -> tuple[EntryPoint, ...]:
+def find_registered(kind: Kind) -> tuple[EntryPoint, ...]:
     """All entry points of a kind, searched once in a process."""
     from importlib.metadata import entry_points
 
@@ -143,8 +143,8 @@ def registered(kind: Kind) -> tuple[EntryPoint, ...]:
 
 def find(kind: Kind, name: str, package: str = "") -> EntryPoint | None:
     """The entry point of this name, of this package if one is given; None where there is none."""
-    fits = (point for point in registered(kind) if canonical(point.name) == canonical(name))
-    return next((point for point in fits if not package or _same(package_of(point), package)), None)
+    fits = (point for point in find_registered(kind) if canonical(point.name) == canonical(name))
+    return next((point for point in fits if not package or _is_same_package(package_of(point), package)), None)
 
 
 def package_of(point: EntryPoint) -> str:
@@ -153,7 +153,7 @@ def package_of(point: EntryPoint) -> str:
 
 
 def load(point: EntryPoint) -> Any:
-    """What the entry point names. Raises TagwrightError when its package cannot be imported."""
+    """Import the object that an entry point names. Raises TagwrightError when its package cannot be imported."""
     try:
         return point.load()
     except Exception as error:  # another package's import may fail in any way
@@ -191,7 +191,7 @@ def saved_kind(part: Any, kind: Part) -> str | dict[str, str]:
     made_by, ours = type(part), OURS[kind]
     if ours.get(made_by.__name__) == made_by.__module__:
         return made_by.__name__
-    for point in registered(kind):
+    for point in find_registered(kind):
         if point.attr == made_by.__qualname__ and load(point) is made_by:
             return {"entry_point": point.name, "package": package_of(point)}
     raise ConfigError(
@@ -210,7 +210,7 @@ def load_part(kind: Part, saved: object, folder: Path, labels: Sequence[Label]) 
         return getattr(import_module(ours[saved]), saved).load(folder, labels)
     names = (saved.get("entry_point"), saved.get("package")) if isinstance(saved, dict) else ()
     if not names or not all(isinstance(name, str) and re.fullmatch(r"(?a:\w[\w.+-]{0,99})", name) for name in names):
-        raise ModelError(f"{folder}: is a part of kind {shown(saved, 100)}, expected one of {', '.join(ours)}")
+        raise ModelError(f"{folder}: is a part of kind {show(saved, 100)}, expected one of {', '.join(ours)}")
     name, package = map(str, names)
     point = find(kind, name, package)
     if point is None:
@@ -257,10 +257,10 @@ def made_by_name(name: str, labels: Sequence[Label]) -> Stage:
     return stage
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same_package(one: str, other: str) -> bool:
     """Whether two names of packages are the same to pip.
 
-    >>> _same("Author-Keywords", "author.keywords")
+    >>> _is_same_package("Author-Keywords", "author.keywords")
     True
     """
     plain = (canonical(name.replace(".", "-")).lower() for name in (one, other))

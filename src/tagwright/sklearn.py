@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tagwright.api import load, train, zero_shot
-from tagwright.api.options import ZERO_SHOT, method_name, named
-from tagwright.combining.confidence import squashed
-from tagwright.core.checked import AtLeastOne, UnknownOptionError, expected, shown
+from tagwright.api.options import ZERO_SHOT, find_method, method_name
+from tagwright.combining.confidence import squash_score
+from tagwright.core.checked import AtLeastOne, UnknownOptionError, say_expected, show
 from tagwright.core.steps import digest
 from tagwright.data.in_memory import Texts, is_indicator, to_documents, with_labels
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
@@ -105,9 +105,9 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is not None and is_indicator(y):
             _zeros_and_ones(y)
         vocabulary = self._vocabulary(y)
-        untaught = y is None or named(self.method).learns == "nothing"
+        untaught = y is None or find_method(self.method).learns == "nothing"
         gold = None if untaught else list(_ids(y, vocabulary))
-        if gold is None and named(self.method).learns == "labels":
+        if gold is None and find_method(self.method).learns == "labels":
             raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
         tagger = self._trained(texts, vocabulary, gold)
         tagger.check(rules)
@@ -144,7 +144,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run = self._run(X, SuggestOptions(k=self.depth, only=self.only, without=self.without))
         if run.confidences is not None:
             return self._matrix(run, run.confidences.astype(np.float64))
-        return self._matrix(run, squashed(run.scores.astype(np.float64)))
+        return self._matrix(run, squash_score(run.scores.astype(np.float64)))
 
     def decision_function(self, X: Texts) -> NDArray[np.float64] | csr_matrix:  # noqa: N803
         """(documents, labels) scores of the first `depth` labels, less min_score: above 0 are those that it lets pass.
@@ -204,7 +204,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array, tags.input_tags.one_d_array, tags.input_tags.string = False, True, True
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.multi_class = False
-        tags.target_tags.required = named(self.method).learns == "labels"
+        tags.target_tags.required = find_method(self.method).learns == "labels"
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         tags.no_validation = True
@@ -238,8 +238,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         most = self.max_labels.item() if isinstance(self.max_labels, np.generic) else self.max_labels
         if most is None:
             return sys.maxsize
-        if wanted := expected(most, AtLeastOne):
-            raise ConfigError(f"max_labels is {shown(most)}, expected {wanted}, or None for any number")
+        if wanted := say_expected(most, AtLeastOne):
+            raise ConfigError(f"max_labels is {show(most)}, expected {wanted}, or None for any number")
         return int(most)
 
     def _trained(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
@@ -256,7 +256,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _train(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
         options = {"progress": False, **self._options}
         try:
-            if named(self.method).learns == "nothing":
+            if find_method(self.method).learns == "nothing":
                 return zero_shot(vocabulary, documents=texts, **options)
             return train(self.method, texts, vocabulary, y=gold, **options)
         except UnknownOptionError as error:
@@ -296,7 +296,7 @@ def _as_json(options: Mapping[str, Any]) -> str:
             return str(value)
         if is_dataclass(value) and not isinstance(value, type | Tagger):
             return {each.name: getattr(value, each.name) for each in fields(value)}
-        raise ConfigError(f"memory keeps taggers by their options, and {shown(value)} has no text; leave memory out")
+        raise ConfigError(f"memory keeps taggers by their options, and {show(value)} has no text; leave memory out")
 
     return json.dumps(options, default=plain, sort_keys=True)
 
@@ -331,5 +331,5 @@ def _zeros_and_ones(y: Any) -> csr_matrix:
 
 def _names(row: Any) -> list[str]:
     if isinstance(row, Mapping) or not isinstance(row, Iterable):
-        raise InputError(f"y has the row {shown(row)}, expected the ids or names of a document's labels")
+        raise InputError(f"y has the row {show(row)}, expected the ids or names of a document's labels")
     return [row] if isinstance(row, str) else list(map(str, row))

@@ -56,9 +56,9 @@ def check_stage(stage: Stage, labels: Labels, documents: Texts) -> None:
     problems = [*_interface(stage)]
     if not problems:
         vocabulary, some = to_vocabulary(labels), list(to_documents(documents))[:_MOST]
-        for check in (_answers, _repeats, _batches, _evidence, _other_labels, _saved):
+        for check in (_answers, _repeats, _batches, _evidence, _other_labels, _check_saved):
             problems += _problems(check, stage, vocabulary, some)
-    problems += _registered(stage)
+    problems += _check_registered(stage)
     if problems:
         listed = "".join(f"\n- {problem}" for problem in problems)
         raise AssertionError(f"{type(stage).__name__} cannot be used as a stage yet:{listed}")
@@ -94,7 +94,7 @@ def _problems(
     labels: Vocabulary,
     documents: Sequence[Document],
 ) -> list[str]:
-    """What a check finds, with the error that it may end in."""
+    """Yield the problems that a check finds, and the error that it may end in."""
     found: list[str] = []
     try:
         found.extend(check(stage, labels, documents))
@@ -127,23 +127,25 @@ def _answers(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> I
         return
     if not len(found.labels):
         yield "find finds no label; give documents for which it does"
-    if not _alike(stage.score(reading, found), found.scores):
+    if not _is_alike(stage.score(reading, found), found.scores):
         yield "find and score give the same candidates different scores"
 
 
 def _repeats(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Answers stay the same."""
-    yield from _differ(stage, stage, labels, documents, "when it is asked again; draw random numbers from a fixed seed")
+    yield from _check_same_answers(
+        stage, stage, labels, documents, "when it is asked again; draw random numbers from a fixed seed"
+    )
 
 
 def _batches(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """Answers do not depend on the other documents of the batch."""
     alone = [_scores(stage, [document], labels) for document in documents]
-    if not _alike(np.concatenate(alone), _scores(stage, documents, labels)):
+    if not _is_alike(np.concatenate(alone), _scores(stage, documents, labels)):
         yield "score gives a document other scores when other documents are in the batch"
     if hasattr(stage, "find"):
-        single = [own for document in documents for own in _found(stage, [document])]
-        if single != _found(stage, documents):
+        single = [own for document in documents for own in _find_candidates(stage, [document])]
+        if single != _find_candidates(stage, documents):
             yield "find finds other labels for a document when other documents are in the batch"
 
 
@@ -178,9 +180,9 @@ def _other_labels(stage: Any, labels: Vocabulary, documents: Sequence[Document])
         yield f"with_labels gives a {type(moved).__name__}, expected a {type(stage).__name__}"
         return
     places = len(labels) - 1 - _places(labels)
-    if not _alike(_scores(moved, documents, turned, places), before):
+    if not _is_alike(_scores(moved, documents, turned, places), before):
         yield "with_labels: a label has another score after the labels are put in another order"
-    if not _alike(_scores(stage, documents, labels), before):
+    if not _is_alike(_scores(stage, documents, labels), before):
         yield "with_labels changes the stage itself, expected a new one"
     fewer = Vocabulary(list(labels)[:1])
     few: Any = stage.with_labels(fewer)
@@ -189,7 +191,7 @@ def _other_labels(stage: Any, labels: Vocabulary, documents: Sequence[Document])
         yield from _bad_run(few.find(few.read(documents)), len(documents), 1)
 
 
-def _saved(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
+def _check_saved(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
     """A stage that was saved and loaded gives the same answers; no file is a pickle."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as name:  # Windows keeps mapped files
         stage.save(folder := Path(name))
@@ -202,17 +204,19 @@ def _saved(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Ite
             return
         if again.distribution != stage.distribution:
             yield f"distribution is {again.distribution} after save and load, {stage.distribution} before"
-        yield from _differ(stage, again, labels, documents, "after save and load")
+        yield from _check_same_answers(stage, again, labels, documents, "after save and load")
 
 
-def _differ(stage: Any, other: Any, labels: Vocabulary, documents: Sequence[Document], when: str) -> Iterator[str]:
-    if not _alike(_scores(other, documents, labels), _scores(stage, documents, labels)):
+def _check_same_answers(
+    stage: Any, other: Any, labels: Vocabulary, documents: Sequence[Document], when: str
+) -> Iterator[str]:
+    if not _is_alike(_scores(other, documents, labels), _scores(stage, documents, labels)):
         yield f"score gives other scores {when}"
-    if hasattr(stage, "find") and _found(other, documents) != _found(stage, documents):
+    if hasattr(stage, "find") and _find_candidates(other, documents) != _find_candidates(stage, documents):
         yield f"find finds other labels {when}"
 
 
-def _registered(stage: Stage) -> Iterator[str]:
+def _check_registered(stage: Stage) -> Iterator[str]:
     """An installed package registers the class, under a name that is not one of ours."""
     try:
         saved = saved_kind(stage, "stages")
@@ -228,7 +232,7 @@ def _pairs(documents: int, labels: NDArray[np.integer]) -> Run:
     return Run.from_rows([dict.fromkeys(sorted(labels.tolist()), 0.0)] * documents)
 
 
-def _alike(one: NDArray[np.floating], other: NDArray[np.floating]) -> bool:
+def _is_alike(one: NDArray[np.floating], other: NDArray[np.floating]) -> bool:
     return np.allclose(one, other, rtol=_RELATIVE, atol=_ABSOLUTE)
 
 
@@ -245,7 +249,7 @@ def _scores(
     return scores.reshape(len(documents), len(places))[:, np.argsort(np.argsort(places))]
 
 
-def _found(stage: Retriever, documents: Sequence[Document]) -> list[set[int]]:
+def _find_candidates(stage: Retriever, documents: Sequence[Document]) -> list[set[int]]:
     return [set(labels.tolist()) for labels, _ in stage.find(stage.read(documents))]
 
 

@@ -105,7 +105,7 @@ def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_page_lists_functions_under_headings(page: ModuleType) -> None:
     honey, utilities = ("Bee keeping", "Honey"), ("Bee keeping", "Utilities")
-    assert list(demo.listed(page.__doc__ or "")) == [
+    assert list(demo.list_functions(page.__doc__ or "")) == [
         (honey, "extract"),
         (honey, "strain"),
         (utilities, "weigh"),
@@ -159,8 +159,8 @@ def test_evidence_is_one_line_of_words_and_the_nearest_sentence() -> None:
         Evidence("tfidf", 1, 0.5, (EvidenceSpan(0, 4, 1.0), EvidenceSpan(15, 19, 1.0), EvidenceSpan(10, 13, 1.0))),
         Evidence("dense", 2, 0.4, (EvidenceSpan(15, 26, 1.0), EvidenceSpan(5, 14, 0.5))),
     ]
-    assert demo.because(evidence, document) == 'words: Bees, fly; meaning: "bees sting."'
-    assert demo.because([], document) == ""
+    assert demo.explain_label(evidence, document) == 'words: Bees, fly; meaning: "bees sting."'
+    assert demo.explain_label([], document) == ""
 
 
 def test_the_demo_fits_a_screen_and_marks_what_is_right(words_only: None, capsys: pytest.CaptureFixture[str]) -> None:

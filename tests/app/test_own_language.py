@@ -18,7 +18,7 @@ import tagwright as tw
 from tagwright.app.arguments import Chosen
 from tagwright.app.commands.serve import models_to_serve
 from tagwright.batch import ArrowTagger
-from tagwright.combining.confidence import squashed
+from tagwright.combining.confidence import squash_score
 from tagwright.server.application import application
 from tagwright.server.predictor import Workers
 from tagwright.server.served_model import ServedModel
@@ -135,7 +135,9 @@ def test_each_text_has_the_same_answer_over_http(tagger: Tagger, desk: Path, wor
         }
         for id_, text in TEXTS.items():
             results = client.post("/v1/projects/m/suggest", data={"text": text}).json()["results"]
-            sure = [squashed(one.score) if one.confidence is None else one.confidence for one in tagger.suggest(text)]
+            sure = [
+                squash_score(one.score) if one.confidence is None else one.confidence for one in tagger.suggest(text)
+            ]
             assert [each["score"] for each in results] == sure
             assert [each["uri"] for each in results] == [label for label, _ in expected[id_]]
     if model.workers:

@@ -18,7 +18,7 @@ from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
 from tagwright.batch.shard_tagging import ShardTagger
-from tagwright.combining.confidence import Curve, squashed
+from tagwright.combining.confidence import Curve, squash_score
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.server.application import application
@@ -206,7 +206,7 @@ def test_the_same_cut_gets_the_same_answer(
             ask(impossible)
     ask = ways_to_ask(tagger, run, desk)[way]
     if way == "annif":  # its clients expect scores from 0 to 1
-        squeezed = [each.id for each in tagger.suggest(ENGLISH) if squashed(each.score) >= 0.9]
+        squeezed = [each.id for each in tagger.suggest(ENGLISH) if squash_score(each.score) >= 0.9]
         assert ask({"min_confidence": 0.9}) == squeezed
     elif way != "batch":
         with pytest.raises(ConfigError, match="this tagger does not estimate confidences"):

@@ -13,7 +13,7 @@ from tagwright.core import saved
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.server import serving
-from tagwright.stages.names.exact_match import ExactMatch, unfound
+from tagwright.stages.names.exact_match import ExactMatch, find_unfound
 from tagwright.types import Label
 
 
@@ -86,7 +86,7 @@ def test_labels_that_no_text_can_name_are_told_each_with_the_reason(run: Command
 
 def test_a_thousand_labels_of_one_name_are_found_and_the_others_told() -> None:
     labels = [Label(str(i), ("Bees",)) for i in range(1002)]
-    missed = unfound(labels, [ExactMatch(labels)])
+    missed = find_unfound(labels, [ExactMatch(labels)])
     assert [(label.id, why) for label, why in missed] == [
         (id_, "more than 1,000 labels have its names") for id_ in ("1000", "1001")
     ]

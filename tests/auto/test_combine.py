@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.auto import combine
+from tagwright.auto import combination
 from tagwright.combining.confidence import Mapped
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.reranked import Reranked, RerankOptions
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -58,7 +58,7 @@ def weighted_sum_of_stages(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
 
 @pytest.fixture(scope="module", name="learned")
 def combined_with_labels(plain: Tagger) -> Tagger:
-    tagger, combiner = combine.fit(TRAINING, plain)
+    tagger, combiner = combination.fit(TRAINING, plain)
     assert combiner
     assert combiner.gain > 0.2
     return tagger
@@ -97,7 +97,7 @@ def test_nothing_is_lost_and_candidates_that_are_not_described_follow_in_the_ord
     plain: Tagger, learned: Tagger
 ) -> None:
     narrow, before = (
-        combine.fit(TRAINING, plain, combine.Config(candidates=3, candidates_each=0))[0],
+        combination.fit(TRAINING, plain, combination.Config(candidates=3, candidates_each=0))[0],
         plain.tag(OTHERS, k=100),
     )
     assert [set(labels) for labels, _ in learned.tag(OTHERS, k=100)] == [set(labels) for labels, _ in before]
@@ -112,7 +112,7 @@ def test_an_empty_document_gets_nothing(learned: Tagger) -> None:
 
 
 def test_an_explained_suggestion_says_what_each_group_of_features_added(plain: Tagger, learned: Tagger) -> None:
-    step, (first, *others) = last(learned.steps, LearnedCombiner), learned.explain(OTHERS[0])
+    step, (first, *others) = find_last(learned.steps, LearnedCombiner), learned.explain(OTHERS[0])
     for other in others:  # the constant is the same for all candidates
         added = sum(each.added for each in first.contributions) - sum(each.added for each in other.contributions)
         assert added == pytest.approx(first.score - other.score, abs=1e-4)
@@ -138,7 +138,7 @@ def test_saved_and_loaded(learned: Tagger, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
 def test_damaged_features_are_an_error(learned: Tagger, tmp_path: Path, name: str, value: float) -> None:
-    step = last(learned.steps, LearnedCombiner)
+    step = find_last(learned.steps, LearnedCombiner)
     assert step
     step.save(tmp_path)
     path = tmp_path / "features" / f"{name}.npy"
@@ -157,14 +157,14 @@ def test_other_labels_need_no_training(learned: Tagger) -> None:
 
 
 def test_without_labels_the_tagger_stays_as_it_is(plain: Tagger) -> None:
-    assert combine.fit([replace(each, labels=()) for each in TRAINING], plain) == (plain, None)
+    assert combination.fit([replace(each, labels=()) for each in TRAINING], plain) == (plain, None)
 
 
 def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
     more = [replace(each, labels=("honey",)) if not each.labels else each for each in TRAINING]
-    config = combine.Config()
-    tagger = combine.with_more_stages(plain)
-    one, other = (combine.describe_corpus(tagger, each, config) for each in (TRAINING, more))
+    config = combination.Config()
+    tagger = combination.with_more_stages(plain)
+    one, other = (combination.describe_corpus(tagger, each, config) for each in (TRAINING, more))
     assert one.label_features.keys() == other.label_features.keys()
     for name, numbers in one.label_features.items():
         assert np.array_equal(numbers, other.label_features[name])
@@ -172,8 +172,8 @@ def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
 
 def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> None:
     documents = [replace(each, id=NAMES[number % 8]) for number, each in enumerate(TRAINING)]
-    tagger = combine.with_more_stages(plain)
-    described = combine.describe_corpus(tagger, documents, combine.Config(exclude_self=True))
+    tagger = combination.with_more_stages(plain)
+    described = combination.describe_corpus(tagger, documents, combination.Config(exclude_self=True))
     pool = tagger.candidates(documents[:8])
     found = described.candidates(pool, tagger.rank(pool))
     assert all(place not in labels for place, (labels, _) in enumerate(found))
@@ -184,20 +184,20 @@ def test_documents_that_are_labels_are_excluded_unless_one_is_its_own(plain: Tag
     documents = [replace(each, id=next(name for name in NAMES if name not in each.labels)) for each in TRAINING]
     documents[0] = replace(documents[0], id=documents[0].labels[0]) if own else documents[0]
     for given, excluded in ((None, not own), (own, own)):  # what is set stays
-        steps = combine.fit(documents, plain, combine.Config(exclude_self=given))[0].steps
-        step = last(steps, LearnedCombiner)
+        steps = combination.fit(documents, plain, combination.Config(exclude_self=given))[0].steps
+        step = find_last(steps, LearnedCombiner)
         assert step
         assert step.described.options.exclude_self is excluded
 
 
 def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: Tagger) -> None:
-    step = last(learned.steps, LearnedCombiner)
+    step = find_last(learned.steps, LearnedCombiner)
     assert step
-    found = combine.fit(TRAINING, learned)[1]
+    found = combination.fit(TRAINING, learned)[1]
     assert found
     fitted = replace(found, ranker=step.ranker, bias=step.bias)  # as if it were better
     for _ in range(2):
-        tagger = combine.with_combiner(learned, step.described, fitted)
+        tagger = combination.with_combiner(learned, step.described, fitted)
         assert tagger
         assert [type(each) for each in tagger.steps].count(LearnedCombiner) == 2
         learned = tagger
@@ -206,7 +206,7 @@ def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: 
 def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
     pool = PoolOptions(exclude=("tfidf",))
     followed = (WeightedSum(), AppendLabels(AppendOptions(by="tfidf")))
-    tagger = combine.fit(TRAINING, replace(plain, steps=followed, pool=pool))[0]
+    tagger = combination.fit(TRAINING, replace(plain, steps=followed, pool=pool))[0]
     first, *_ = tagger.steps
     assert [type(step) for step in tagger.steps] == [WeightedSum, LearnedCombiner, Mapped]
     assert isinstance(first, WeightedSum)
@@ -223,4 +223,4 @@ def test_a_tagger_that_a_language_model_ranks_again_is_refused_with_a_remedy(pla
     steps = (WeightedSum(), Reranked(RerankOptions(by="again")))
     tagger = replace(plain, rerankers={"again": ExactMatch(LABELS)}, steps=steps)
     with pytest.raises(ConfigError, match=r"train a tagger without it \(reviews=FILE\).* llm\.model=NAME"):
-        combine.fit(TRAINING, tagger)
+        combination.fit(TRAINING, tagger)

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tagwright.auto import combiner
-from tagwright.auto.combiner import (
+from tagwright.auto import ranker
+from tagwright.auto.ranker import (
     CombinerOptions,
     Examples,
     assign_folds,
-    better,
     cross_validate,
     fit_combiner,
+    is_better,
     ndcg_at_5,
     train_ranker,
 )
@@ -50,7 +50,7 @@ def test_what_a_stage_knows_is_learned() -> None:
 def test_the_fixed_sum_stays_where_what_is_learned_is_clearly_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     examples = example_documents()
     best = examples.run.top(1)
-    monkeypatch.setattr(combiner, "ndcg_at_5", lambda ranking, _: ndcg_at_5(ranking, best))  # as if the sum were right
+    monkeypatch.setattr(ranker, "ndcg_at_5", lambda ranking, _: ndcg_at_5(ranking, best))  # as if the sum were right
     found = fit_combiner(examples, OPTIONS)
     assert found.ranker is None
     assert found.gain == 0
@@ -133,10 +133,10 @@ def test_no_more_documents_are_looked_at_than_asked_for() -> None:
 def test_a_mean_difference_is_clear_by_its_standard_error() -> None:
     """A mean of 0.15 with an error of 0.029, and one of 0.225 with an error of 0.40."""
     none, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
-    assert better(steady, none, 1.0)
-    assert not better(none, steady, 1.0)
-    assert not better(wild, none, 1.0)
-    assert better(wild, none, 0.5)
+    assert is_better(steady, none, 1.0)
+    assert not is_better(none, steady, 1.0)
+    assert not is_better(wild, none, 1.0)
+    assert is_better(wild, none, 0.5)
 
 
 def test_examples_are_taken_document_by_document() -> None:

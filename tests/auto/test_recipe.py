@@ -13,14 +13,14 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright import auto
-from tagwright.auto import combine, combiner, examples, out_of_fold, recipe
-from tagwright.auto.combine import judged_only
-from tagwright.auto.combiner import Examples
+from tagwright.auto import combination, examples, out_of_fold, ranker, recipe
+from tagwright.auto.combination import judged_only
+from tagwright.auto.ranker import Examples
 from tagwright.auto.recipe import TrainedStage
 from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
@@ -109,7 +109,7 @@ def test_a_stage_that_is_clearly_better_alone_is_kept_and_a_line_says_so(
         names = known.features.names
         return CandidateRanker(names, Logistic(np.zeros(len(names)), np.ones(len(names)), np.zeros(len(names)), 0.0))
 
-    monkeypatch.setattr(combiner, "train_ranker", train_nothing)
+    monkeypatch.setattr(ranker, "train_ranker", train_nothing)
     config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
     stages: tuple[TrainedStage, ...] = ("svm", "knn_dense")
     for trained in stages:
@@ -129,8 +129,8 @@ def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:
     # a label that one document alone has: no SVM that has not seen this document can suggest it
     odd = replace(LABELLED[7], labels=("noise0",))
     documents = [*LABELLED[:7], odd, *LABELLED[8:]]
-    tagger = combine.with_more_stages(zero_shot.fit(LABELS, CONFIG.zero_shot))
-    described = combine.describe_corpus(tagger, documents, combine.Config())
+    tagger = combination.with_more_stages(zero_shot.fit(LABELS, CONFIG.zero_shot))
+    described = combination.describe_corpus(tagger, documents, combination.Config())
     folds = out_of_fold.Folds(documents, LABELS, LABELS.gold(documents), np.arange(60))
     found, weights = examples.with_trained(tagger, described, documents, folds, ["svm", "knn"])
     assert weights == pytest.approx(dict.fromkeys(("svm", "knn"), 60 / 210))
@@ -257,7 +257,7 @@ def misled(number: int) -> Document:
 def test_a_combiner_is_kept_that_is_better_than_the_sum(tmp_path: Path) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
     tagger = auto.fit([misled(number) for number in range(60)], labels, CONFIG)
-    assert last(tagger.steps, LearnedCombiner)
+    assert find_last(tagger.steps, LearnedCombiner)
     found = [misled(number) for number in range(100, 120)]
     right = [each.labels[0] for each in found]
     assert [each[0].id for each in tagger.suggest(found)] == right
@@ -283,8 +283,8 @@ def test_a_killed_training_goes_on_after_the_last_finished_stage(
     monkeypatch.setattr(out_of_fold, "fit_svm", killed)
     with pytest.raises(KeyboardInterrupt):
         auto.fit(documents, LABELS, CONFIG, Steps(tmp_path))
-    monkeypatch.setattr(combine, "describe_corpus", never)
-    monkeypatch.setattr(combine, "examples", never)
+    monkeypatch.setattr(combination, "describe_corpus", never)
+    monkeypatch.setattr(combination, "examples", never)
     resumed = auto.fit(documents, LABELS, CONFIG, Steps(tmp_path, resume=True))
     assert count == 3 + 5 + 1  # the five folds, of which two are read from the folder, and all
     assert same(resumed, learned)
@@ -324,7 +324,7 @@ def test_stages_begin_in_the_first_half_and_what_has_begun_is_finished(
 ) -> None:
     caplog.set_level(logging.DEBUG, "tagwright")
     clock = Clock(monkeypatch)
-    clock.takes(combine, "examples", minutes)
+    clock.takes(combination, "examples", minutes)
     clock.takes(out_of_fold, "fit_svm", 0.1)
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
     assert record["stages"] == ["zero_shot", "combiner", *stages]
@@ -337,7 +337,7 @@ def test_stages_begin_in_the_first_half_and_what_has_begun_is_finished(
 
 def test_named_stages_are_trained_however_long_they_take(learned: Tagger, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
-    clock.takes(combine, "describe_corpus", 60.0)
+    clock.takes(combination, "describe_corpus", 60.0)
     documents, stages = [*LABELLED, *UNLABELLED], learned.training["auto"]["stages"]
     assert stages == ["zero_shot", "combiner", "svm", "knn"]
     assert same(auto.fit(documents, LABELS, replace(CONFIG, trained=tuple(stages[1:]))), learned)
@@ -355,7 +355,7 @@ def test_where_the_packaged_encoder_leaves_no_time_for_labels_a_lighter_one_is_t
     monkeypatch.setattr(recipe, "STATIC", quick)
     for module in (zero_shot, recipe):
         monkeypatch.setattr(module, "has_packaged", lambda: True)
-    monkeypatch.setattr(combine, "BATCH", 32)  # the time is looked at before each batch
+    monkeypatch.setattr(combination, "BATCH", 32)  # the time is looked at before each batch
     clock, candidates = Clock(monkeypatch), Tagger.candidates
 
     def timed(tagger: Tagger, documents: Any) -> Any:
@@ -387,7 +387,7 @@ def test_the_stages_of_a_tagger_are_combined_in_place_of_those_of_the_zero_shot_
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
     start = start.with_labels(labels)
     found = auto.fit(documents, labels, CONFIG, model=start)
-    assert same(found, combine.fit(documents, start)[0])
+    assert same(found, combination.fit(documents, start)[0])
     assert found.training["before"] == {"method": "zero_shot"}
     assert found.training["combined"]["nDCG@5"]["after"] > found.training["combined"]["nDCG@5"]["before"]
     with pytest.raises(ConfigError, match="2 documents with labels of the vocabulary are needed"):

@@ -13,7 +13,7 @@ from tests.sources import modules
 
 from tagwright import auto
 from tagwright.api.job import NO_ROWS, Job
-from tagwright.auto import combine
+from tagwright.auto import combination
 from tagwright.auto.out_of_fold import Folds
 from tagwright.auto.recipe import Data
 from tagwright.combining.confidence import Curve
@@ -77,7 +77,7 @@ def test_of_random_labels_nothing_is_learned_from_copies(fit: Callable[..., tupl
 
 
 def test_a_combiner_over_a_tagger_learns_from_each_text_once() -> None:
-    _, fitted = combine.fit(TWICE, Tagger(LABELS, {"svm": train_linear(TWICE, LABELS, LABELS.gold(TWICE))}))
+    _, fitted = combination.fit(TWICE, Tagger(LABELS, {"svm": train_linear(TWICE, LABELS, LABELS.gold(TWICE))}))
     assert fitted
     assert len(fitted.measured) == 60
 
@@ -156,8 +156,8 @@ def test_copies_are_found_whatever_their_case_and_documents_without_text_are_no_
 SPLITS = {
     "app/demo.py": "pages of one manual, no two of which are the same",
     "api/job.py": "a third of the labelled documents; `same_texts` leaves out their copies",
-    "auto/combine.py": "labelled documents without copies; the corpus, in which nothing is measured",
-    "auto/combiner.py": "examples, which are of documents without copies",
+    "auto/combination.py": "labelled documents without copies; the corpus, in which nothing is measured",
+    "auto/ranker.py": "examples, which are of documents without copies",
     "auto/examples.py": "examples, which are of documents without copies",
     "auto/recipe.py": "labelled documents without copies; the corpus, in which nothing is measured",
     "combining/ranking_trees.py": "features",

@@ -46,7 +46,7 @@ def test_a_shard_over_which_processes_die_again_and_again_is_an_error(
 
     monkeypatch.setattr(ray_tasks.ray, "get", Mock(side_effect=ray.exceptions.WorkerCrashedError()))
     with pytest.raises(TagwrightError, match=r"^shard 7: 3 processes died \(.*\); start again"):
-        ray_tasks._received(Shard(7, tmp_path / "7.jsonl"), "an answer")
+        ray_tasks._receive_shard(Shard(7, tmp_path / "7.jsonl"), "an answer")
 
 
 def test_a_node_that_does_not_answer_is_given_up_after_seconds_or_what_the_user_says(

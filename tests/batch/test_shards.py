@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.batch.conftest import BROKEN, NAMELESS
 
-from tagwright.batch.shards import Shard, Unread, cut
+from tagwright.batch.shards import Shard, Unread, cut_into_shards
 from tagwright.data.document_file import DocumentFile
 from tagwright.readers.documents.files import open_sources
 
@@ -18,7 +18,7 @@ from tagwright.readers.documents.files import open_sources
 def shards(*sources: Path, size: int, wanted: Callable[[int], bool] = lambda _: True) -> list[Shard]:
     folder = sources[0].parent / "tagwright-scratch-0123456789abcdef.folder"
     folder.mkdir(exist_ok=True)
-    return list(cut(open_sources(*sources), size, wanted, folder))
+    return list(cut_into_shards(open_sources(*sources), size, wanted, folder))
 
 
 def ids(shard: Shard) -> list[str]:

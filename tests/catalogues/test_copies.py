@@ -23,7 +23,7 @@ from tagwright.catalogues.subjects import (
     Suggested,
     fields_of,
     of_run,
-    recognised,
+    recognise_source,
     subject_field,
     suggested_by,
 )
@@ -342,7 +342,7 @@ def test_numbers_and_sources_as_catalogues_write_them(
     expected = (("a", "Bees"), ("0", number), *([("2", code)] if code else []))
     assert (field.indicators, field.subfields) == (indicators, expected)
     known = {"http": source.partition("/")[0], "gnd:": "gnd"}.get(label_id[:4], "")
-    assert recognised([label_id])[0] == ("" if source == "zoo" else known)
+    assert recognise_source([label_id])[0] == ("" if source == "zoo" else known)
 
 
 def test_fast_numbers_are_read_again() -> None:

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from tests.fixed import Fixed
 
 from tagwright.combining.confidence import confidence_level
-from tagwright.combining.label_free import FEATURES, features, logistic, named_bits, provenance, shipped, text_lengths
+from tagwright.combining.label_free import (
+    FEATURES,
+    features,
+    logistic,
+    named_bits,
+    provenance,
+    read_shipped_model,
+    text_lengths,
+)
 from tagwright.combining.pool import CandidatePool
 from tagwright.types import Document, Floats, Run
 
@@ -20,7 +28,7 @@ RUN = Run.from_rows([{4: 3.0, 5: 3.0, 6: 0.0}, {}, {7: 1.0}])
 def sure(run: Run, characters: int, labels_per_document: float | None) -> Floats:
     """Confidences where no name is in the text."""
     table = features(run, np.zeros(len(run.labels)), np.full(len(run), characters), labels_per_document)
-    return logistic(table, *shipped("unknown" if labels_per_document is None else "known"))
+    return logistic(table, *read_shipped_model("unknown" if labels_per_document is None else "known"))
 
 
 def test_features_are_those_of_each_document() -> None:
@@ -64,7 +72,7 @@ def test_confidences_are_probabilities_whatever_is_ranked(rows: list[list[float]
 
 @pytest.mark.parametrize("known", ["known", "unknown"])
 def test_the_shipped_models_find_low_ranks_less_sure_and_what_is_named_surer(known: str) -> None:
-    weights = dict(zip(FEATURES, shipped(known)[0], strict=True))
+    weights = dict(zip(FEATURES, read_shipped_model(known)[0], strict=True))
     assert weights.pop("log rank") < 0
     assert min(weights.values()) > 0
 

@@ -22,7 +22,7 @@ from tagwright.core.checked import (
     Positive,
     Range,
     UnknownOptionError,
-    shown,
+    show,
 )
 from tagwright.errors import ConfigError
 
@@ -108,7 +108,7 @@ def nested(depth: int) -> Any:
 )  # fmt: skip
 def test_a_message_visits_no_more_of_a_value_than_it_shows(value: Any) -> None:
     Counted.visited = 0
-    text = shown(value)
+    text = show(value)
     assert len(text) == 60
     assert text.endswith("…")
     assert 0 < Counted.visited <= 61  # every part that is visited adds at least one character
@@ -144,10 +144,10 @@ def test_a_name_without_end_is_compared_by_its_beginning(monkeypatch: pytest.Mon
 
 def test_not_too_many_names_are_compared() -> None:
     known = [str(number) for number in range(50_001)]
-    assert checked.nearest("12345x", known) == ""
-    assert checked.nearest("12345x", known[:-1]) == "12345"
+    assert checked.find_nearest("12345x", known) == ""
+    assert checked.find_nearest("12345x", known[:-1]) == "12345"
 
 
 def test_what_json_does_not_know_is_shown_as_what_is_like_it() -> None:
     values = [{"a"}, MappingProxyType({"a": 1}), Path("a"), frozenset[str]()]
-    assert [*map(shown, values)] == ['["a"]', '{"a": 1}', '"a"', "[]"]
+    assert [*map(show, values)] == ['["a"]', '{"a": 1}', '"a"', "[]"]

@@ -4,12 +4,12 @@ import gc
 
 import pytest
 
-from tagwright.core.garbage import seldom_collected, uncollected
+from tagwright.core.garbage import pause_collection, seldom_collected
 
 
 def test_the_search_is_paused_inside_and_goes_on_after_an_error() -> None:
     inside = list[bool]()
-    with pytest.raises(ValueError, match="stop"), uncollected():
+    with pytest.raises(ValueError, match="stop"), pause_collection():
         inside.append(gc.isenabled())
         raise ValueError("stop")
     assert inside == [False]
@@ -19,7 +19,7 @@ def test_the_search_is_paused_inside_and_goes_on_after_an_error() -> None:
 def test_a_search_that_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with uncollected():
+        with pause_collection():
             pass
         assert not gc.isenabled()
     finally:

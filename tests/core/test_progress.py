@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.processes import loaded_by
 
-from tagwright.core.progress import bar, counted, detail, hint, note, silence, verbose
+from tagwright.core.progress import bar, count_items, detail, hint, note, show_details, silence
 from tagwright.errors import on_command_line
 
 
@@ -85,7 +85,7 @@ def test_a_note_is_silent_when_asked_and_a_hint_without_a_terminal(
             note("unheard")
         note("seen")
         detail("not asked for")
-        with verbose():
+        with show_details():
             detail("a detail")
         monkeypatch.setattr("sys.stderr.isatty", lambda: True)
         hint("known")
@@ -169,6 +169,6 @@ def test_a_note_holds_nothing_that_a_terminal_obeys(monkeypatch: pytest.MonkeyPa
 
 def test_items_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = look(monkeypatch)
-    assert list(counted("folds", "abc")) == ["a", "b", "c"]
+    assert list(count_items("folds", "abc")) == ["a", "b", "c"]
     assert "folds" in terminal.getvalue()
     assert "3/3" in terminal.getvalue()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.core.steps import LOG, NAME, Start, State, Steps, resumable
+from tagwright.core.steps import LOG, NAME, Start, State, Steps, open_steps
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 
 STATE = State(
@@ -47,14 +47,14 @@ def never() -> State:
 
 def waiting(output: Path) -> Path:
     """A training with a checkpoint."""
-    with resumable(output, START, resume=False) as steps:
+    with open_steps(output, START, resume=False) as steps:
         steps.keep(STATE, {})
     return output.with_name(f"{output.name}.training")
 
 
 def test_a_refused_training_leaves_nothing_behind_not_even_the_folders_above(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ConfigError), resumable(tmp_path / "mine" / "new" / "M", START, resume=False):
+    with pytest.raises(ConfigError), open_steps(tmp_path / "mine" / "new" / "M", START, resume=False):
         raise ConfigError("too few documents")
     assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
 
@@ -74,7 +74,7 @@ def test_what_would_be_refused_again_is_not_kept_to_be_resumed(
     tmp_path: Path, stop: BaseException, resume: bool, waits: bool
 ) -> None:
     folder = waiting(tmp_path / "M") if resume else tmp_path / "M.training"
-    with pytest.raises(type(stop)), resumable(tmp_path / "M", START, resume=resume) as steps:
+    with pytest.raises(type(stop)), open_steps(tmp_path / "M", START, resume=resume) as steps:
         steps.within("corpus").keep(STATE, {})
         raise stop
     assert folder.exists() == waits
@@ -85,24 +85,24 @@ def test_another_training_is_not_resumed(tmp_path: Path) -> None:
     other = Start("rts", {"candidates": 10}, START.data)
     with (
         pytest.raises(ConfigError, match="was started with candidates 500, not 10"),
-        resumable(tmp_path / "M", other, resume=True),
+        open_steps(tmp_path / "M", other, resume=True),
     ):
         pass
 
 
 def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
     other = Start("rts", START.options, {"documents": "2a"})
-    with resumable(tmp_path / "M", START, resume=False) as steps:
+    with open_steps(tmp_path / "M", START, resume=False) as steps:
         for resume in (False, True):
             with (
                 pytest.raises(
                     TagwrightError, match=rf"M\.training: another process \({os.getpid()}\) is writing there"
                 ),
-                resumable(tmp_path / "M", other, resume=resume),
+                open_steps(tmp_path / "M", other, resume=resume),
             ):
                 raise AssertionError("it is refused before it begins")
         steps.keep(STATE, {})
-    with resumable(tmp_path / "M", START, resume=True) as steps:
+    with open_steps(tmp_path / "M", START, resume=True) as steps:
         assert same(steps.latest({}), STATE)
     assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
 
@@ -119,7 +119,7 @@ def test_a_step_of_a_training_with_other_data_is_not_read(tmp_path: Path) -> Non
 def test_steps_are_kept_with_options_and_data_of_their_training(tmp_path: Path, other: Start) -> None:
     found = set[str]()
     for output, start in (("A", START), ("B", other), ("C", START)):
-        with resumable(tmp_path / output, start, resume=False) as steps:
+        with open_steps(tmp_path / output, start, resume=False) as steps:
             found.add(steps.within("svm").training)
     assert len(found) == 2
 

@@ -19,7 +19,7 @@ from tests.tiny import DIM, POSITIONS, tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.sentence_transformer import once
+from tagwright.encoders.sentence_transformer import cached_once
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats
 
@@ -263,7 +263,7 @@ def test_threads_that_ask_at_the_same_time_load_a_model_once() -> None:
     class Model:
         loaded, started = 0, threading.Barrier(8)
 
-        @once
+        @cached_once
         def weights(self) -> list[int]:
             """Takes a while, so that all threads ask before it is there."""
             time.sleep(0.05)

@@ -19,7 +19,7 @@ from tagwright.core.saved import write_manifest
 from tagwright.encoders import model_folder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import model_settings
-from tagwright.encoders.model_folder import digest, find, pinned
+from tagwright.encoders.model_folder import digest, find, pin_revision
 from tagwright.errors import ModelError
 from tagwright.papers import rts
 from tagwright.stages.dense import Dense
@@ -242,7 +242,7 @@ def test_a_revision_is_taken_and_recorded(hub: Hub, tmp_path: Path) -> None:
     assert hub.fetched[0]["revision"] == NEWER
     encoder = BiEncoder.load(f"{NAME}@{NEWER}", cached=False)
     assert encoder.origin == {"name": NAME, "revision": NEWER}
-    assert pinned(f"{NAME}@{NEWER}") == f"{NAME}@{NEWER}"
+    assert pin_revision(f"{NAME}@{NEWER}") == f"{NAME}@{NEWER}"
     labels = [Label("1", ("bee",))]
     for place in ("first", "again"):
         (tmp_path / place).mkdir()
@@ -255,7 +255,7 @@ def test_a_revision_is_taken_and_recorded(hub: Hub, tmp_path: Path) -> None:
 
 def test_the_options_of_a_training_name_the_revision(hub: Hub) -> None:
     snapshot(hub.cache)
-    assert pinned(NAME) == f"{NAME}@{COMMIT}"
+    assert pin_revision(NAME) == f"{NAME}@{COMMIT}"
     assert rts.Config(encoder=NAME).resolved["encoder"] == f"{NAME}@{COMMIT}"
     assert zero_shot.Config(encoder=NAME).resolved["encoder"] == f"{NAME}@{COMMIT}"
     assert zero_shot.Config(encoder=NAME, stages=("tfidf",)).resolved == {}

@@ -12,7 +12,7 @@ from sentence_transformers.sentence_transformer.modules import Normalize
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
 from tagwright import zero_shot
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.cache import Cache, user_cache
 from tagwright.encoders import static
@@ -69,11 +69,11 @@ def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypat
     expected = SentenceTransformer(str(distil(tmp_path / "static", tiny)), device="cpu").encode(["bee wasp"])
     np.testing.assert_allclose(BiEncoder.load("static").encode_raw(["bee wasp"]), expected, atol=1e-6)
     assert first.suggest("honey bee", k=1)[0].name == second.suggest("honey bee", k=1)[0].name == "bee"
-    combined = last(first.steps, WeightedSum)
+    combined = find_last(first.steps, WeightedSum)
     assert combined
     assert combined.weights["dense"] == zeroshot.STATIC_WEIGHT < zeroshot.WEIGHTS["dense"]
     heavy = zero_shot(["bee", "market"], encoder="static", stages=["dense"], weights=[2.0], language="english")
-    given = last(heavy.steps, WeightedSum)
+    given = find_last(heavy.steps, WeightedSum)
     assert given
     assert given.weights["dense"] == 2.0
     first.save(tmp_path / "model")
@@ -88,13 +88,13 @@ def test_the_next_process_unpacks_what_was_distilled(tmp_path: Path, monkeypatch
     tiny, cache = str(tiny_encoder(tmp_path / "tiny")), tmp_path / "cache"
     with monkeypatch.context() as patch:
         patch.setattr(static, "distil", lambda folder: distil(folder, tiny))
-        first = static.distilled(Cache(cache))
+        first = static.distil_once(Cache(cache))
 
     def refused(folder: Path) -> Path:
         raise AssertionError("it is distilled again")
 
     monkeypatch.setattr(static, "distil", refused)
-    second = static.distilled(Cache(cache))
+    second = static.distil_once(Cache(cache))
     assert first != second
     assert contents(first) == contents(second)
     assert {"model.safetensors", "tokenizer.json", "modules.json"} <= contents(second).keys()
@@ -106,7 +106,7 @@ def test_where_nothing_can_be_kept_it_is_distilled_all_the_same(
     tiny = str(tiny_encoder(tmp_path / "tiny"))
     monkeypatch.setattr(static, "distil", lambda folder: distil(folder, tiny))
     (tmp_path / "file").write_text("in the way")
-    assert "modules.json" in contents(static.distilled(Cache(tmp_path / "file")))
+    assert "modules.json" in contents(static.distil_once(Cache(tmp_path / "file")))
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from tagwright.evaluation.metrics import (
     Hits,
     ancestors,
     ceiling,
+    count_unreached,
     inverse_propensity,
     ndcg,
     precision,
@@ -21,7 +22,6 @@ from tagwright.evaluation.metrics import (
     recall,
     sample_f1,
     success,
-    unreached,
 )
 from tagwright.evaluation.resampling import MacroF1, sampled_values
 from tagwright.types import Run
@@ -114,7 +114,7 @@ def test_what_no_stage_reaches_is_missed() -> None:
     """The union holds labels 0 and 1 of the first document and 2 of the second; 3 and 1 of the third are missed."""
     union = Run.from_rows([{5: 3.0, 0: 2.0, 1: 1.0}, {3: 2.0, 2: 1.0}, {4: 1.0}])
     assert ceiling(union, GOLD)["R"] == pytest.approx(3 / 5)
-    assert list(unreached(union, GOLD, labels=6).items()) == [(1, 1), (3, 1)]
+    assert list(count_unreached(union, GOLD, labels=6).items()) == [(1, 1), (3, 1)]
 
 
 links = st.lists(st.sets(st.integers(0, 6)), min_size=7, max_size=7)

@@ -1,7 +1,7 @@
 import pytest
 
 from tagwright.errors import ConfigError
-from tagwright.graph.meta_path import parse, possible
+from tagwright.graph.meta_path import parse, possible_paths
 
 FIELDS = ["author", "citation", "customer", "mesh-id", "reference", "tag", "venue"]
 
@@ -81,7 +81,7 @@ def test_a_missing_field_is_answered_with_what_the_data_allow() -> None:
 
 def test_all_ten_paths_of_the_paper_are_possible_over_its_metadata() -> None:
     ten = "P->P P<-P P-A-P P-V-P P->P<-P P<-P->P P-(A,A)-P P-(A,V)-P P->(P,P)<-P P<-(P,P)->P"
-    assert sorted(possible(["author", "citation", "reference", "venue"])) == sorted(ten.split())
+    assert sorted(possible_paths(["author", "citation", "reference", "venue"])) == sorted(ten.split())
 
 
 def test_a_field_of_exactly_that_name_wins_over_everything() -> None:
@@ -90,5 +90,5 @@ def test_a_field_of_exactly_that_name_wins_over_everything() -> None:
 
 
 def test_possible_paths_quote_names_with_signs_so_that_they_can_be_read() -> None:
-    [path] = possible(["mesh-id"])
+    [path] = possible_paths(["mesh-id"])
     assert parse(path, ["mesh-id"])[0][1] == ("mesh-id",)

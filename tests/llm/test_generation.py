@@ -16,7 +16,7 @@ from tagwright.data.corpus import SYNTHETIC, Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.dataset import evaluation_set
-from tagwright.llm.generation import described
+from tagwright.llm.generation import describe_labels
 from tagwright.llm.options import LlmOptions
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.readers.lines import write_json_lines
@@ -46,7 +46,7 @@ def test_labels_without_a_description_get_one_that_says_where_it_is_from(
 ) -> None:
     with serving(write) as stub:
         monkeypatch.setenv("TAGWRIGHT_LLM", stub.address)
-        records = list(described(LABELS, LlmOptions(model=stub.model), "english"))
+        records = list(describe_labels(LABELS, LlmOptions(model=stub.model), "english"))
         first, _ = sorted(stub.asked, key=lambda each: each["label"]["name"])
     assert first == {"language": "english", "label": {"name": "Bees", "path": "Animals"}}
     assert [each["description"] for each in records] == ["Living beings that move.", "All about Bees.", ""]

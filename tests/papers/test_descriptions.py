@@ -17,7 +17,7 @@ from tagwright.papers.descriptions import (
     ClassifierWeights,
     DescriptionRetriever,
     DescriptionRetrieverOptions,
-    cut,
+    cut_to_tokens,
     encoder,
     pseudo_description,
     side,
@@ -187,12 +187,12 @@ def test_a_label_s_text_is_name_description_and_keywords(
 )
 def test_a_text_is_cut_after_its_last_token(tokens: int, expected: str) -> None:
     tokenizer = _tokenizer()
-    assert cut("honey bx!", tokenizer, tokens) == expected  # honey, b, ##x, !
+    assert cut_to_tokens("honey bx!", tokenizer, tokens) == expected  # honey, b, ##x, !
     assert len(tokenizer.encode(expected, add_special_tokens=False)) == min(tokens, 4)
 
 
 def test_padding_is_no_token_of_the_text() -> None:
     tokenizer = _tokenizer()
     tokenizer.enable_padding(length=20)  # so does the tokenizer of MiniLM, before its first use
-    assert cut("honey bx!", tokenizer, 8) == "honey bx!"
-    assert cut("honey bx!", tokenizer, 2) == "honey b"
+    assert cut_to_tokens("honey bx!", tokenizer, 8) == "honey bx!"
+    assert cut_to_tokens("honey bx!", tokenizer, 2) == "honey b"

@@ -56,7 +56,7 @@ def test_the_fine_tuned_transformer_reads_paragraphs_too_as_in_eq_5(encoder: dic
     assert all(torch.equal(mine[name], weight) for name, weight in learnt.items())
     assert any(not torch.equal(mine[name], weight) for name, weight in before.items())
     static = replace(config, encoder=encoder["static"], max_length=None, network="shared")
-    assert isinstance(futex._shared(cross, static), type(shared))  # it has no transformer to share
+    assert isinstance(futex._share_transformer(cross, static), type(shared))  # it has no transformer to share
 
 
 class Says(Fixed):

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.papers.topics import LABELS, TOPICS, encoders
 
-from tagwright.auto import combine
-from tagwright.auto.combiner import CombinerOptions
+from tagwright.auto import combination
+from tagwright.auto.ranker import CombinerOptions
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.papers import futex, svm
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.fuse import fuse
@@ -74,8 +74,8 @@ def test_every_stage_of_a_trained_tagger_is_a_group_of_features(method: str, enc
         pytest.skip("omikuji is not installed")
     tagger = make(encoder)
     assert stage in tagger.stages
-    tagger = combine.fit(DOCUMENTS, tagger, combine.Config(combiner=OPTIONS))[0]
-    learned = last(tagger.steps, LearnedCombiner)
+    tagger = combination.fit(DOCUMENTS, tagger, combination.Config(combiner=OPTIONS))[0]
+    learned = find_last(tagger.steps, LearnedCombiner)
     assert learned, "what is named after the title is right: the sum does not know"
     groups = {name.partition(": ")[0] for name in learned.ranker.names}
     assert groups | {"neighbours"} == {*tagger.stages, *GROUPS}  # neighbours: where a stage has vectors of documents

@@ -12,7 +12,7 @@ from tagwright.graph.network import Graph
 from tagwright.papers.metadata_pairs import (
     metadata_pairs,
     metadata_triples,
-    mixed,
+    mix_sources,
     name_pairs,
     one_paragraph,
     value_pairs,
@@ -159,20 +159,20 @@ def of(word: str, count: int) -> PairSource:
 
 
 def test_every_batch_of_a_mixture_has_its_shares() -> None:
-    drawn = [pair.anchor[0] for pair in mixed({of("a", 100): 3.0, of("b", 100): 1.0}, 40)(0)]
+    drawn = [pair.anchor[0] for pair in mix_sources({of("a", 100): 3.0, of("b", 100): 1.0}, 40)(0)]
     for start in range(0, 40, 8):
         assert Counter(drawn[start : start + 8]) == {"a": 6, "b": 2}
 
 
 def test_a_source_that_ends_is_begun_anew_with_other_pairs() -> None:
-    drawn = [pair for pair in mixed({of("a", 3): 1.0, of("b", 100): 1.0}, 12)(0) if pair.anchor[0] == "a"]
+    drawn = [pair for pair in mix_sources({of("a", 3): 1.0, of("b", 100): 1.0}, 12)(0) if pair.anchor[0] == "a"]
     assert [pair.anchor for pair in drawn] == ["a0", "a1", "a2"] * 2
     assert len({pair.positive for pair in drawn}) == 2
 
 
 def test_a_mixture_with_an_empty_source_ends_with_an_error() -> None:
     with pytest.raises(ConfigError, match="a source that has no pairs"):
-        list(mixed({of("a", 0): 1.0}, 10)(0))
+        list(mix_sources({of("a", 0): 1.0}, 10)(0))
 
 
 def paper(topic: str, number: int) -> Document:

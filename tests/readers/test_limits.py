@@ -22,7 +22,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers import limits
 from tagwright.readers.documents import tables
-from tagwright.readers.limits import converting, document_limit, largest_document
+from tagwright.readers.limits import convert_errors, document_limit, largest_document
 
 LIMIT = 10_000
 LONG = "bees " * 10_000
@@ -210,6 +210,6 @@ def test_a_limit_below_one_is_refused() -> None:
     ],
 )
 def test_what_python_says_of_an_error_in_a_library_is_not_shown(error: Exception, said: str) -> None:
-    with pytest.raises(InputError) as caught, converting("is damaged", "pypdfium2", "a.pdf"):
+    with pytest.raises(InputError) as caught, convert_errors("is damaged", "pypdfium2", "a.pdf"):
         raise error
     assert caught.value.problem == said

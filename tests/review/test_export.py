@@ -24,7 +24,7 @@ from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus, was_reviewed_blind
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.records import checked
+from tagwright.readers.documents.records import check_document
 from tagwright.readers.lines import Place
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
@@ -192,7 +192,7 @@ def test_csv_is_read_back_exactly(
     lines = list(export_lines(decided(id_, title, abstract, labels), "csv"))
     path = tmp_path_factory.mktemp("export") / "out.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
-    assert read(path) == [checked(Document(id_, title, abstract, labels=tuple(labels)), Place(path))]
+    assert read(path) == [check_document(Document(id_, title, abstract, labels=tuple(labels)), Place(path))]
 
 
 def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFile:

@@ -164,8 +164,8 @@ def test_nothing_is_parsed_or_checked_in_the_event_loop(client: TestClient, monk
         loops.add(threading.get_ident())
         return await whole(*given)
 
-    whole = request_bodies._whole
-    monkeypatch.setattr(request_bodies, "_whole", remember)
+    whole = request_bodies._read_body
+    monkeypatch.setattr(request_bodies, "_read_body", remember)
     for module, name in (
         (request_bodies, "parse_json"), (request_bodies, "_fields"), (request_bodies, "_parts"), (annif, "check_size"),
         (annif, "detect"), (annif, "to_documents"), (openapi, "shown"),
@@ -257,7 +257,7 @@ def test_fields_are_read_as_python_reads_them(pairs: list[tuple[str, str]], brok
     body = urlencode(pairs) + ("&%&%4&%zz=%%41+%0\n=&==" if broken else "")
     expected = parse_qsl(body, keep_blank_values=True)
     assert list(request_bodies._fields(body.encode())) == expected
-    assert request_bodies._unescaped(quote_plus("=\r\n =0A").encode()) == "=\r\n =0A"
+    assert request_bodies._unescape_field(quote_plus("=\r\n =0A").encode()) == "=\r\n =0A"
 
 
 def test_a_form_in_parts_is_read_whole_or_refused() -> None:

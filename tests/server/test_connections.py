@@ -85,7 +85,7 @@ def crowded(
 ) -> Iterator[tuple[Address, limits.Connections]]:  # fmt: skip
     """The address of a server with so many connections at most, three quarters of them of one address, and these."""
     with listen("127.0.0.1", 0) as listening:
-        config = limits.timed(app, connection, most, log_level="warning")
+        config = limits.limit_connections(app, connection, most, log_level="warning")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tagwright.core.cache import Cache, user_cache
 from tagwright.errors import ConfigError
 from tagwright.server import label_search
-from tagwright.server.label_search import FEWEST_FOR_PARTS, LabelSearch, build_file, folded, kept_index
+from tagwright.server.label_search import FEWEST_FOR_PARTS, LabelSearch, build_file, fold_text, kept_index
 from tagwright.types import Label
 
 LABELS = [
@@ -136,7 +136,7 @@ def test_anything_may_be_typed(search: LabelSearch, query: str) -> None:
 
 @given(st.integers(0, len(LABELS) - 1), st.data())
 def test_every_part_of_a_name_finds_its_label(search: LabelSearch, position: int, data: st.DataObject) -> None:
-    name = folded(data.draw(st.sampled_from(LABELS[position].names)))
+    name = fold_text(data.draw(st.sampled_from(LABELS[position].names)))
     start = data.draw(st.integers(0, len(name) - FEWEST_FOR_PARTS))
     part = name[start : data.draw(st.integers(start + FEWEST_FOR_PARTS, len(name)))]
     if len(part.strip()) >= FEWEST_FOR_PARTS and part == part.strip() and part in name:

@@ -15,8 +15,8 @@ from tests.server.messages import TRANSLATED, kept, wanted
 
 from tagwright.errors import InputError
 from tagwright.server.application import application
-from tagwright.server.current_request import CurrentRequest, begin, current
-from tagwright.server.languages import Text, number, percent, translated, translated_error, translations
+from tagwright.server.current_request import CurrentRequest, begin, get_current_request
+from tagwright.server.languages import Text, number, percent, translate, translated_error, translations
 from tagwright.server.request_bodies import read_upload
 from tagwright.server.review.page import ReviewPages
 from tagwright.types import Document
@@ -170,18 +170,18 @@ def test_a_text_is_translated_by_its_form_with_numbers_as_the_language_writes_th
     form = "The document has %(size)s bytes of text, at most %(most)s are accepted; split it"
     text = Text(form, size="6,000,001", most="5,000,000")
     assert text == "The document has 6,000,001 bytes of text, at most 5,000,000 are accepted; split it"
-    assert translated(text) == text
+    assert translate(text) == text
     with in_language("de"):
-        assert "6.000.001" in translated(text)
+        assert "6.000.001" in translate(text)
         gain = Text(
             "On %(count)s documents reviewed blind, nDCG@5 is %(after)s, and %(before)s with version %(besides)s: "
             "%(difference)s points, with a 95%% interval from %(low)s to %(high)s.",
             count="25", after="90.0", before="90.0", besides="0001", difference="+0.0", low="-0.1", high="+0.1",
         )  # fmt: skip
-        assert all(written in translated(gain) for written in ("+0,0", "-0,1", "+0,1"))
-        assert translated(Text("Forbidden")) != "Forbidden"
-        assert translated("as it is") == "as it is"
-        assert translated("") == ""
+        assert all(written in translate(gain) for written in ("+0,0", "-0,1", "+0,1"))
+        assert translate(Text("Forbidden")) != "Forbidden"
+        assert translate("as it is") == "as it is"
+        assert translate("") == ""
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_numbers_are_written_as_in_the_language(language: str, written: str, sha
 @contextmanager
 def in_language(language: str) -> Iterator[None]:
     """Inside this block, requests are in this language."""
-    before = current()
+    before = get_current_request()
     begin(CurrentRequest(language=language))
     yield
     begin(before)

@@ -22,7 +22,7 @@ from tests.server.test_access import BY_SESSION, BY_TOKEN
 
 from tagwright.server.access import Access
 from tagwright.server.application import application
-from tagwright.server.logs import logged
+from tagwright.server.logs import write_logs
 from tagwright.server.served_model import ServedModel
 
 LONGEST = 600.0
@@ -81,7 +81,7 @@ def test_a_line_of_json_says_how_a_request_was_answered(capsys: pytest.CaptureFi
     (tmp_path / "tokens").write_text(f"{TOKEN.replace(' ', '-')} suggest Catalogue\n")
     app = application([ServedModel("bees", word_tagger(), "Bees")], access=Access.of(file=tmp_path / "tokens"))
     headers = {"Authorization": f"Bearer {TOKEN.replace(' ', '-')}", "X-Request-ID": "r1"}
-    with logged("json"), TestClient(app) as client:
+    with write_logs("json"), TestClient(app) as client:
         batch = {"documents": [{"text": "Bees"}, {"text": "tax law, bees"}]}
         client.post("/v1/projects/bees/suggest-batch", json=batch, headers=headers)
         client.get("/api/models?q=secret", headers={"X-Request-ID": "r2"})
@@ -108,7 +108,7 @@ def test_text_has_a_line_for_failures_only_and_no_message_of_an_exception(
             raise ValueError("secret words") from cause
 
     monkeypatch.setattr("tagwright.server.annif._project", fail)
-    with logged("text"):
+    with write_logs("text"):
         client.get("/health")
         client.get("/v1/projects", headers={"X-Request-ID": "r1"})
     output = capsys.readouterr().err
@@ -123,7 +123,7 @@ def test_text_has_a_line_for_failures_only_and_no_message_of_an_exception(
 
 def test_logging_is_as_before_when_the_server_has_ended() -> None:
     before = [*logging.getLogger().handlers]
-    with logged("json"):
+    with write_logs("json"):
         assert logging.getLogger("tagwright.server.logs.answered").isEnabledFor(logging.INFO)
     assert logging.getLogger().handlers == before
     assert not logging.getLogger("tagwright.server.logs.answered").isEnabledFor(logging.INFO)

@@ -23,7 +23,7 @@ from tests.server.conftest import word_tagger
 from tagwright.server import request_bodies, served_model
 from tagwright.server.access import Access
 from tagwright.server.application import application
-from tagwright.server.current_request import CurrentRequest, begin, current
+from tagwright.server.current_request import CurrentRequest, begin, get_current_request
 from tagwright.server.predictor import SuggestRequest, predict
 from tagwright.server.problems import Busy, Problem
 from tagwright.server.served_model import ServedModel
@@ -179,7 +179,7 @@ def test_a_client_is_alone_with_one_request_at_a_time_and_few_wait(turns: Turns)
                 await asyncio.sleep(0 if left else LONGEST)
                 return {"type": "http.disconnect"}
 
-            async with current().held:
+            async with get_current_request().held:
                 for _ in range(2):  # a second file of the same request
                     await turns.alone(Request({"type": "http"}, receive))
                 begun.append(name)
@@ -298,7 +298,7 @@ def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.
 
         async def ask(client: str, texts: list[str]) -> None:
             begin(CurrentRequest(client=client))
-            assert current().client == client
+            assert get_current_request().client == client
             await model.suggest(texts, model.options(k=1))
 
         many = [asyncio.create_task(ask("a", ["Bees"] * 32)) for _ in range(6)]

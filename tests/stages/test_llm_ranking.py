@@ -13,7 +13,7 @@ from tagwright.core.checked import build
 from tagwright.core.saved import write_manifest
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
-from tagwright.llm.generation import described
+from tagwright.llm.generation import describe_labels
 from tagwright.llm.options import LlmOptions
 from tagwright.stages.llm import LlmKeywords, LlmRanking, valid_decisions, valid_scores
 from tagwright.tagger import Tagger, zero_shot
@@ -110,7 +110,7 @@ def test_only_offered_labels_and_probabilities_count(text: str, valid: dict[int,
 def test_a_decision_model_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
     with pytest.raises(ConfigError, match=r"a decision model .* writes no texts"):
-        next(described(LABELS, LlmOptions(model="any", response="systemone")))
+        next(describe_labels(LABELS, LlmOptions(model="any", response="systemone")))
 
 
 def test_it_is_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:

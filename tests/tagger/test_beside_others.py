@@ -16,8 +16,8 @@ from tests.saved_taggers import ASKED, FOLDER, WORDS
 from tests.tiny import tiny_encoder
 
 import tagwright
-from tagwright.auto.combine import Config as CombineConfig
-from tagwright.auto.combine import describe_corpus, pools, with_more_stages
+from tagwright.auto.combination import Config as CombineConfig
+from tagwright.auto.combination import describe_corpus, pools, with_more_stages
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.tagger import Tagger

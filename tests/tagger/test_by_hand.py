@@ -14,9 +14,9 @@ import pytest
 from tests.fixed import Fixed
 
 from tagwright.combining.candidate_features import FeatureOptions
-from tagwright.combining.combiner import Combiner
 from tagwright.combining.confidence import Curve, Mapped, fit_score_map
 from tagwright.combining.label_free import LabelFree
+from tagwright.combining.legacy import Combiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Step
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, By, WeightedSum

@@ -11,7 +11,7 @@ import pytest
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.tagger.acceptance import SuggestOptions
-from tagwright.tagger.cut import cut
+from tagwright.tagger.cut import cut_ranking
 from tagwright.types import Document, Label, Run
 
 ABOVE = {"animals": "", "birds": "animals", "owls": "birds", "fish": "animals", "tools": "", "nets": "tools fish"}
@@ -24,7 +24,7 @@ def made(ranking: str, **rules: Any) -> str:
     places = [ZOO.index[each] for each in ranking.split()]
     scores = np.arange(len(places), 0, -1.0)
     run = Run.of(np.array([0, len(places)]), np.array(places), scores, 0.9 - 0.1 * np.arange(len(places)))
-    found = cut(ZOO, run, SuggestOptions(**rules))
+    found = cut_ranking(ZOO, run, SuggestOptions(**rules))
     return " ".join(ZOO.ids[place] for place in found.labels.tolist())
 
 
@@ -67,7 +67,7 @@ def test_a_hierarchy_as_deep_as_the_vocabulary_is_walked_once(shape: str) -> Non
     run = Run.from_rows([{each: 1.0 + each for each in range(0, MANY, 3)}])
 
     def left(**rules: Any) -> list[int]:
-        found: list[int] = cut(deep, run, SuggestOptions(k=MANY, **rules)).labels.tolist()
+        found: list[int] = cut_ranking(deep, run, SuggestOptions(k=MANY, **rules)).labels.tolist()
         return found
 
     last = MANY - 3  # the best
@@ -82,7 +82,7 @@ def test_a_hierarchy_as_deep_as_the_vocabulary_is_walked_once(shape: str) -> Non
 
 def test_a_broader_label_is_as_sure_as_the_surest_below_it_and_stands_before_it() -> None:
     run = Run.of(np.array([0, 2]), np.array([2, 0]), np.array([2.0, 1.0]), np.array([0.5, 0.7]))
-    found = cut(ZOO, run, SuggestOptions(hierarchy="all"))
+    found = cut_ranking(ZOO, run, SuggestOptions(hierarchy="all"))
     assert found.confidences is not None
     assert found.labels.tolist() == [0, 1, 2]
     assert found.confidences.tolist() == pytest.approx([0.7, 0.5, 0.5])
@@ -91,7 +91,7 @@ def test_a_broader_label_is_as_sure_as_the_surest_below_it_and_stands_before_it(
 
 def test_the_document_itself_is_no_broader_label_either() -> None:
     run = Run.from_rows([{ZOO.index["owls"]: 1.0}])
-    found = cut(ZOO, run, SuggestOptions(hierarchy="all"), ZOO.own([Document("birds")]))
+    found = cut_ranking(ZOO, run, SuggestOptions(hierarchy="all"), ZOO.own([Document("birds")]))
     assert [ZOO.ids[each] for each in found.labels] == ["animals", "owls"]
 
 
@@ -108,7 +108,7 @@ def test_in_any_hierarchy_the_narrowest_hold_no_broader_one_and_all_hold_every_b
         odd = Vocabulary(Label(each, (each,), broader=tuple(map(str, above))) for each, above in links.items())
         run = Run.from_rows([{each: rng.random() for each in range(12)}])
         for hierarchy in ("narrowest", "all"):
-            found = set(cut(odd, run, SuggestOptions(k=5, hierarchy=hierarchy)).labels.tolist())
+            found = set(cut_ranking(odd, run, SuggestOptions(k=5, hierarchy=hierarchy)).labels.tolist())
             above = {each: set(odd.hierarchy.above(each)) for each in found}
             assert 1 <= len(found) <= 5
             if hierarchy == "narrowest":

@@ -12,7 +12,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.combining.label_free import MANY_LABELS, LabelFree, label_free
 from tagwright.combining.reranked import Reranked
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
@@ -289,7 +289,7 @@ def test_weights_follow_what_the_stages_agree_on_and_a_line_says_why(
     labels, config = Vocabulary(ANIMALS), Config(encoder=tiny, language="english")
     with caplog.at_level(logging.INFO):
         tagger = zero_shot.train(corpus(), labels, config)
-    fitted = last(tagger.steps, WeightedSum)
+    fitted = find_last(tagger.steps, WeightedSum)
     assert fitted
     assert fitted.agreements.documents == 60
     assert 1.0 <= fitted.weights["dense"] < 2.0
@@ -329,7 +329,7 @@ def test_a_document_that_is_a_label_does_not_agree_with_itself(tiny: str) -> Non
     labels, config = Vocabulary(Label(name, (name,)) for name in ANIMALS), Config(encoder=tiny, language="english")
     alone = [Document(name, f"The {name}") for name in ANIMALS * 5]
     tagger = zero_shot.train(alone, labels, config)
-    fitted = last(tagger.steps, WeightedSum)
+    fitted = find_last(tagger.steps, WeightedSum)
     assert fitted
     assert fitted.agreements.names_words == 0.0
 

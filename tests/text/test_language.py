@@ -16,11 +16,11 @@ from tagwright.text.language import (
     parse_all,
     recognise,
     resolve,
-    spelled,
+    spell_languages,
     stemmer,
     stop_words,
 )
-from tagwright.text.lemmas import suited
+from tagwright.text.lemmas import find_suited
 from tagwright.types import Document, Label
 
 FINNISH = ["Mistä löydän tietoa kalastuksesta?", "Kirjastojen aukioloajat", "Olen etsinyt tätä kirjaa pitkään."]
@@ -44,7 +44,7 @@ def test_an_unknown_language_is_an_error_that_says_how_to_write_one() -> None:
 
 
 def test_several_languages_are_joined_by_plus_and_have_one_spelling() -> None:
-    assert spelled(parse_all("de+eng+German")) == "german+english"
+    assert spell_languages(parse_all("de+eng+German")) == "german+english"
     assert parse_all("none") == ()
 
 
@@ -207,11 +207,11 @@ def test_a_text_that_is_too_short_has_no_clear_language(text: str) -> None:
     assert language.language_of(text, ["fi", "sv"]) == ""
 
 
-@pytest.mark.parametrize(("what", "works_in"), [("lemmas", suited), ("stop words", stop_words)])
+@pytest.mark.parametrize(("what", "works_in"), [("lemmas", find_suited), ("stop words", stop_words)])
 def test_the_page_says_what_works_in_which_language(
     what: str, works_in: Callable[[list[language.Language]], object]
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text(encoding="utf-8")
     (listed,) = re.findall(rf"^- {what}: (.*?)[;.]?$(?=\n-|\n\n)", page, re.MULTILINE | re.DOTALL)
     listed = "".join(listed.split()).replace(",", "+")
-    assert set(parse_all(listed)) == {each for each in language._known().values() if works_in([each])}
+    assert set(parse_all(listed)) == {each for each in language._known_languages().values() if works_in([each])}

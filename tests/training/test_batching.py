@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.training.launching import start
 
 from tagwright.errors import ConfigError
-from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, ahead, prepared
+from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, prefetch_items, prepare_items
 from tagwright.types import Pair
 
 
@@ -73,7 +73,7 @@ def test_items_are_taken_ahead_in_another_thread_in_their_order() -> None:
             yield i
         raise ConfigError("no more")
 
-    with ahead(items()) as taken:
+    with prefetch_items(items()) as taken:
         assert [next(taken) for _ in range(50)] == list(range(50))
         with pytest.raises(ConfigError, match="no more"):  # when its item is asked for
             next(taken)
@@ -98,7 +98,7 @@ def prepare_in_order(workers: int) -> None:
         yield from ((batch, os.getpid()) for batch in islice(batches(), worker, 25, count))
         raise ConfigError("no more")
 
-    with prepared(make, workers) as items:
+    with prepare_items(make, workers) as items:
         for expected in islice(batches(), 25):
             batch, process = next(items)
             assert batch == expected

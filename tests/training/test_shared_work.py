@@ -13,7 +13,7 @@ from tests.training.shared_run import main
 from tests.training.training_run import logged, run_comparably, state, step_comparably
 
 from tagwright.core.steps import Steps
-from tagwright.training.shared_work import all_gather, share, shared_labels, shared_run
+from tagwright.training.shared_work import all_gather, own_part, shared_labels, shared_run
 from tagwright.types import Document, Label, Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ def test_shares_are_all_items_each_once(monkeypatch: pytest.MonkeyPatch) -> None
         labels = list[list[Label]]()
         for process in range(3):
             monkeypatch.setenv("RANK", str(process))
-            shares += list(range(count))[share(count)]
+            shares += list(range(count))[own_part(count)]
             labels.append(shared_labels(LABELS[:2]))
         assert shares == list(range(count))
         assert labels == [[], [LABELS[0]], [LABELS[1]]]  # fewer than there are processes

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.translation.names import BOTH
 
-from tagwright.translation import translated
+from tagwright.translation import translate_names
 from tagwright.types import Label
 
 GERMAN_ONLY = [i for i in range(270) if i % 4 == 1]
@@ -26,7 +26,7 @@ def labels(*, tagged: bool, alone: list[int] = GERMAN_ONLY, code: str = "de") ->
 
 @pytest.mark.parametrize("tagged", [False, True])
 def test_labels_without_a_name_in_a_main_language_get_one(tagged: bool) -> None:
-    found = translated(labels(tagged=tagged))
+    found = translate_names(labels(tagged=tagged))
     assert [label.names for label in found] == [label.names for label in labels(tagged=tagged)]
     right = [BOTH[i][0].casefold() in found[i].translated for i in GERMAN_ONLY]
     assert sum(right) / len(right) > 0.9
@@ -34,11 +34,11 @@ def test_labels_without_a_name_in_a_main_language_get_one(tagged: bool) -> None:
 
 
 def test_tags_of_countries_are_those_of_their_language() -> None:
-    assert any(label.translated for label in translated(labels(tagged=True, code="de-at")))
+    assert any(label.translated for label in translate_names(labels(tagged=True, code="de-at")))
 
 
 def same(given: list[Label]) -> bool:
-    return translated(given) is given
+    return translate_names(given) is given
 
 
 def test_nothing_is_translated_where_there_is_nothing_to_learn_from() -> None:
@@ -58,10 +58,10 @@ def test_nothing_is_translated_where_there_is_nothing_to_learn_from() -> None:
 def test_translations_that_a_label_has_are_kept() -> None:
     given = labels(tagged=True)
     given[1] = replace(given[1], translated=("my own",))
-    assert translated(given)[1].translated == ("my own",)
+    assert translate_names(given)[1].translated == ("my own",)
 
 
 def test_what_was_learned_is_kept_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = translated(labels(tagged=True))
+    first = translate_names(labels(tagged=True))
     monkeypatch.setattr("tagwright.translation.names.Dictionary.learn", lambda *_: pytest.fail("learned again"))
-    assert translated(labels(tagged=True)) == first
+    assert translate_names(labels(tagged=True)) == first

@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from tools.storm.processes import REFUSED, Length, Moment, Trial, Tried, finish, kill, measure, private_folder, start
 
 from tagwright import zero_shot
-from tagwright.auto import combiner
+from tagwright.auto import ranker
 from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow
 from tagwright.core.cache import Cache
 from tagwright.encoders.cache import EmbeddingCache
@@ -266,7 +266,7 @@ def _grow_few(features: Any, scores: Any, gradients: Any, options: BoostingOptio
 
 def _learn(folder: Path) -> None:
     """Serve the model, and have it trained as the button of the review page does; the combiner has few trees."""
-    combiner.__dict__["grow"] = _grow_few
+    ranker.__dict__["grow"] = _grow_few
     app, refitter = _server(folder)
     with TestClient(app) as client:
         client.post("/review/enter", data={"name": "Ann"})

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tagwright.core.checked import UnknownOptionError, check_names, named_arguments, shown
+from tagwright.core.checked import UnknownOptionError, check_names, named_arguments, show
 from tagwright.core.outputs import check_output
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
@@ -95,7 +95,7 @@ def train(
     'Bees'
     """
     from tagwright.api.job import ARGUMENTS_OF_A_JOB, Job
-    from tagwright.api.options import configuration, named, nested
+    from tagwright.api.options import configuration, find_method, nest_training_options
 
     job = {name: options.pop(name) for name in ARGUMENTS_OF_A_JOB if name in options and name != "loss"}
     language = job.get("language", "")
@@ -103,10 +103,10 @@ def train(
         job["loss"] = options.pop("loss")
     with silence(not progress), model_settings(device=device, offline=offline):
         gold = y
-        if y is not None and named(method).learns == "either":
+        if y is not None and find_method(method).learns == "either":
             gold = [() if each is None else each for each in y]
         try:
-            config = configuration(method, nested(method, options), language, paper=paper)
+            config = configuration(method, nest_training_options(method, options), language, paper=paper)
         except UnknownOptionError as error:
             raise error.among(ARGUMENTS_OF_A_JOB) from None
         known = list(labels) if isinstance(labels, Iterator) else labels
@@ -173,7 +173,7 @@ def evaluate(
         size, above = (None, None) if known is None else (len(known), dataset.ancestors_in(known))
         return scores.evaluate(found, gold, labels=size, above=above, measures=measures)
     with silence(not progress):
-        task, runs = _tagged({"": found}, gold, y, labels, train, rules, measures)
+        task, runs = _suggest_for_each({"": found}, gold, y, labels, train, rules, measures)
         return dataset.score(runs[""], task, measures)
 
 
@@ -203,7 +203,7 @@ def compare(
     from tagwright.evaluation.significance import compare_all
 
     *given, gold = found or (None,)
-    named = _named(given)
+    named = _name_taggers(given)
     check_measures(measures or ())
     if isinstance(gold, Run):
         if not all(isinstance(each, Run) for each in named.values()):
@@ -213,7 +213,7 @@ def compare(
         above = None if labels is None else dataset.ancestors_in(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
-        task, runs = _tagged(named, gold, y, labels, train, rules, measures)
+        task, runs = _suggest_for_each(named, gold, y, labels, train, rules, measures)
         return dataset.compare(runs, task, measures)
 
 
@@ -236,10 +236,10 @@ def report(
     from tagwright.evaluation.report import page
 
     *given, gold = found or (None,)
-    named = _named(given)
+    named = _name_taggers(given)
     check_output(Path(output))
     with silence(not progress):
-        task, runs = _tagged(named, gold, y, labels, train, rules)
+        task, runs = _suggest_for_each(named, gold, y, labels, train, rules)
         origin = page.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
         if len(runs) == 1:
             ((name, run),) = runs.items()
@@ -264,7 +264,7 @@ def _check_rules_of_runs(rules: EvaluationArguments) -> None:
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
 
 
-def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
+def _name_taggers(given: Sequence[Any]) -> dict[str, Tagger | Run]:
     """The taggers and runs by name. Raises ConfigError for anything else."""
     from tagwright.evaluation.significance import run_names
 
@@ -274,13 +274,13 @@ def _named(given: Sequence[Any]) -> dict[str, Tagger | Run]:
         found = dict(zip(run_names(len(given)), given, strict=True))
     for each in found.values():
         if not isinstance(each, Tagger | Run):
-            raise ConfigError(f"got {shown(each)}, expected taggers or runs, and last the documents with their labels")
+            raise ConfigError(f"got {show(each)}, expected taggers or runs, and last the documents with their labels")
     if not found:
         raise ConfigError("no tagger and no run is given; give some, and last the documents with their labels")
     return found
 
 
-def _tagged(
+def _suggest_for_each(
     found: Mapping[str, Tagger | Run],
     gold: Any,
     y: Iterable[Any] | None,

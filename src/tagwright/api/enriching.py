@@ -19,7 +19,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, TagwrightError, on_command_line, option
 from tagwright.readers.documents.catalogue import read_reference
 from tagwright.readers.limits import within_limits
-from tagwright.readers.sources import recognised
+from tagwright.readers.sources import recognise_source
 from tagwright.review.applied import LeftOut, Outcome, outcomes
 
 Records = tuple[Corpus, Sequence[int]]
@@ -55,7 +55,7 @@ def enrich(
     file_format = check(records, output, reading)
     corpus, places = read or read_records(records, **reading)
     if not source and file_format not in FORMATS:
-        source, address = recognised(names.ids)
+        source, address = recognise_source(names.ids)
         if source:
             note(f"the labels are recognised as {source}, by ids of {address}; {option('source')} names another")
     date = datetime.now(UTC).strftime("%Y%m%d")
@@ -64,7 +64,7 @@ def enrich(
     if reviews:
         decided, left_out = outcomes(corpus, reviews, names, replace_gone=replace_gone, changed_texts=changed_texts)
         (account or partial(LeftOut.log, vocabulary=names))(left_out)
-        of_row = partial(_reviewed, corpus, decided, names, suggestions, names_in or names.language_of_names)
+        of_row = partial(_rank_reviewed_first, corpus, decided, names, suggestions, names_in or names.language_of_names)
     if provenance is None:
         rows = {place: row for row, place in enumerate(places)}
 
@@ -81,7 +81,7 @@ def enrich(
     return write_copy(records, output, suggested, provenance, frozenset(places), file_format)
 
 
-def _reviewed(
+def _rank_reviewed_first(
     corpus: Corpus, decided: Mapping[int, Outcome], names: Vocabulary, others: OfRow, names_in: str, row: int
 ) -> Sequence[NewSubject] | None:
     """The accepted subjects of a document, then those suggestions on which nothing is decided.

@@ -16,26 +16,26 @@ import numpy as np
 from tagwright.api.options import (
     ARGUMENTS,
     check_given,
+    find_method,
     machine,
     method_name,
-    named,
     options_of,
     record,
-    resolved,
+    resolve_defaults,
 )
 from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
 from tagwright.core.callables import callable_name, content_of
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
-from tagwright.core.steps import LOG, Start, Steps, beside, digest, remove, resumable
+from tagwright.core.steps import LOG, Start, Steps, digest, open_steps, remove, training_folder
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import (
     Corpus,
     is_synthetic,
     same_texts,
-    taken,
+    take_documents,
     text_digests,
     text_groups,
     was_reviewed_blind,
@@ -46,7 +46,7 @@ from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
 from tagwright.encoders.given import find
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.monitoring import training_profile
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
@@ -120,7 +120,7 @@ class Job:
         if self.share_of_labels is not None and self.share_of_pairs is not None:
             one, other = option("share_of_labels"), option("share_of_pairs")
             raise ConfigError(f"got {one} and {other}, expected one of them")
-        if self.model is None and named(self.method).continues == "encoder":
+        if self.model is None and find_method(self.method).continues == "encoder":
             raise ConfigError(f"{self.method} continues from a saved tagger: give {option('model', 'DIR')}")
         if self.labels is None and self.model is None:
             raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
@@ -137,7 +137,7 @@ class Job:
 
     def run(self) -> Tagger:
         """Train, save if there is a folder, check if asked for, and return the tagger. Raises TagwrightError."""
-        method = named(self.method)
+        method = find_method(self.method)
         require(f"training by {self.method}", *method.needs)
         documents = self.documents() if callable(self.documents) else self.documents
         base = self._base(documents)
@@ -151,10 +151,10 @@ class Job:
         start = self._start(documents, vocabulary, arguments)
         if self._is_trained(start):
             note(f"nothing is new: {self.folder} has learned from the same documents, decisions, tagger and options")
-            return _loaded(self.folder or "")
-        with resumable(self.folder, start, resume=self.resume) as steps:
+            return _load_if_path(self.folder or "")
+        with open_steps(self.folder, start, resume=self.resume) as steps:
             kept_stages = base is not None and method.continues == "ranking"  # with their own encoder, or none
-            if is_first() and not kept_stages and (chosen := resolved(self.config)):
+            if is_first() and not kept_stages and (chosen := resolve_defaults(self.config)):
                 note(", ".join(f"{name}: {value}, chosen automatically" for name, value in chosen.items()))
             trained = method.fit(documents, vocabulary, self.config, steps, **arguments)
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
@@ -162,14 +162,14 @@ class Job:
                 taught = arguments.get("gold")
                 runs |= {"learned_from": _counts(documents, taught), "data": dict(start.data)}
                 if taught is not None:
-                    lesson = taken(documents, np.flatnonzero(labelled(taught)))
+                    lesson = take_documents(documents, np.flatnonzero(mark_labelled(taught)))
                     runs["texts"] = text_digests(lesson)
                     if blind := sum(map(was_reviewed_blind, lesson)):
                         runs["learned_from"]["blind"] = blind
                         _log.warning(
                             "%s reviewed blind: what is learned from them cannot be measured on them; exports to train "
                             "on leave them out",
-                            f"{many(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
+                            f"{plural(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
                         )
                 if (profile := training_profile(documents)) is not None:
                     runs["profile"] = profile
@@ -178,18 +178,18 @@ class Job:
             if self.folder and steps.folder and steps.writes:
                 self._save(tagger, self.folder, steps.folder)
         if len(rows) and is_first():
-            _report_check(tagger, taken(documents, rows), gold.take(rows), supervised=self._reads_labels)
+            _report_check(tagger, take_documents(documents, rows), gold.take(rows), supervised=self._reads_labels)
         return tagger
 
     @property
     def _reads_labels(self) -> bool:
         """Whether training reads the gold labels of documents."""
-        return named(self.method).learns != "texts"
+        return find_method(self.method).learns != "texts"
 
     @property
     def _trains_encoder(self) -> bool:
         """Whether the encoder of a tagger to continue from is trained."""
-        return named(self.method).continues == "encoder"
+        return find_method(self.method).continues == "encoder"
 
     def _check_folder(self, folder: Path) -> None:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
@@ -197,7 +197,7 @@ class Job:
             raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
         object.__setattr__(self, "_there", check_replaceable(folder, KIND, overwrite=self.overwrite))
         files = [*self.files, self.labels, self.keywords, self.reviews]
-        for replaced in (folder, beside(folder)):
+        for replaced in (folder, training_folder(folder)):
             for file in files:
                 if isinstance(file, str | Path) and str(file) != "-" and lies_in(file, replaced):
                     another = option("output", python="output")
@@ -236,7 +236,7 @@ class Job:
             return None
         # check the vocabulary before a model is loaded
         vocabulary = None if self.labels is None else to_vocabulary(self.labels, self.language, documents)
-        tagger = _loaded(self.model)
+        tagger = _load_if_path(self.model)
         tagger = tagger if vocabulary is None else tagger.with_labels(vocabulary)
         if self.fuse and TRAINED in tagger.stages:
             stages = ", ".join(tagger.stages)
@@ -247,11 +247,11 @@ class Job:
     def _lesson(
         self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None
     ) -> tuple[dict[str, Any], Run, Longs]:
-        """What `fit` learns from, as its arguments, the gold labels of all documents, and the rows to check.
+        """Return the arguments for `fit`, the gold labels of all documents, and the rows to check.
 
         These rows are left out of training.
         """
-        method = named(self.method)
+        method = find_method(self.method)
         model = {"model": base} if base else {}
         if method.learns == "nothing":
             return {}, NO_GOLD, NO_ROWS
@@ -271,7 +271,7 @@ class Job:
         else:
             gold = known_labels(documents, vocabulary, self.unknown)
         rows = _left_out(documents, gold) if self.check else NO_ROWS
-        rows = rows[[not is_synthetic(each) for each in taken(documents, rows)]]
+        rows = rows[[not is_synthetic(each) for each in take_documents(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
         return {**model, **keywords, **own_loss, "gold": taught}, gold, rows
 
@@ -309,7 +309,7 @@ class Job:
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, arguments: Mapping[str, Any]) -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
-        method = named(self.method)
+        method = find_method(self.method)
         is_light = method.learns == "nothing" or (method.continues == "ranking" and self.model is not None)
         options, on = options_of(self.config), {} if is_light else machine()
         if self.loss:
@@ -329,7 +329,7 @@ class Job:
             tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
         labels = tagger.vocabulary
         untrained = [zero_shot.fit(labels, zero_shot.Config(language=self.language or AUTO))] if self.fuse else []
-        for other in (*untrained, *(_loaded(each).with_labels(labels) for each in self.fuse_with)):
+        for other in (*untrained, *(_load_if_path(each).with_labels(labels) for each in self.fuse_with)):
             tagger = fuse(other, tagger)
         return tagger
 
@@ -343,7 +343,7 @@ class Job:
         from tagwright.evaluation.holdout import without_rows
         from tagwright.tagger.confidences import FEWEST, with_confidences
 
-        method, known = named(self.method), np.flatnonzero(labelled(gold))
+        method, known = find_method(self.method), np.flatnonzero(mark_labelled(gold))
         anew = self._trains_encoder  # what it has are confidences of the encoder before
         is_taught = "gold" in arguments and (anew or not tagger.estimates_confidence)
         if is_taught and not len(rows) and 3 * FEWEST <= len(known) <= AGAIN:
@@ -380,7 +380,7 @@ def _counts(documents: Sequence[Document], gold: Run | None) -> dict[str, int]:
         return found
     counts = np.unique(gold.labels, return_counts=True)[1]
     rare = int((counts < FREQUENT).sum())
-    return {**found, "labelled": int(labelled(gold).sum()), "labels": len(counts), "rare": rare}
+    return {**found, "labelled": int(mark_labelled(gold).sum()), "labels": len(counts), "rare": rare}
 
 
 def _is_given(value: object) -> bool:
@@ -395,7 +395,7 @@ def _left_out(documents: Sequence[Document], gold: Run) -> Longs:
     if not len(rows):
         _log.warning(
             "%d labelled documents are too few to leave some out for a check, and perhaps to learn from; compare with "
-            "the untrained method on other documents (tagwright evaluate)", int(labelled(gold).sum()),
+            "the untrained method on other documents (tagwright evaluate)", int(mark_labelled(gold).sum()),
         )  # fmt: skip
     return rows
 
@@ -424,7 +424,7 @@ def _write(tagger: Tagger, folder: Path, steps: Path, *, overwrite: bool, read: 
         tagger.write(target)
 
 
-def _loaded(model: Tagger | Path | str) -> Tagger:
+def _load_if_path(model: Tagger | Path | str) -> Tagger:
     return model if isinstance(model, Tagger) else Tagger.load(model)
 
 

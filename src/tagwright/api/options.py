@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tagwright import registry
-from tagwright.core.checked import build, canonical, nearest, shown
+from tagwright.core.checked import build, canonical, find_nearest, show
 from tagwright.core.progress import note
 from tagwright.encoders.device import gpu_name, threads, uses_gpu
 from tagwright.encoders.given import register
@@ -48,15 +48,15 @@ def method_name(method: str) -> str:
     """
     name = canonical(method)
     if name in _RENAMED:
-        raise ConfigError(f"no method {shown(method)} since 0.11; it is {_RENAMED[name]}")
+        raise ConfigError(f"no method {show(method)} since 0.11; it is {_RENAMED[name]}")
     if registry.method(name) is None:
-        near = _OF_ANNIF.get(name) or nearest(name, METHODS, cutoff=0.61)
+        near = _OF_ANNIF.get(name) or find_nearest(name, METHODS, cutoff=0.61)
         hint = f'did you mean "{near}"?' if near else f"there are {', '.join(METHODS)}"
-        raise ConfigError(f"no method {shown(method)}; {hint}")
+        raise ConfigError(f"no method {show(method)}; {hint}")
     return name
 
 
-def named(method: str) -> Method:
+def find_method(method: str) -> Method:
     """The method of this name. Raises ConfigError with the names there are."""
     found = registry.method(method_name(method))
     assert found, "method_name knows it"
@@ -75,14 +75,14 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
     >>> configuration("zero_shot", {"stages": ["exact_match"], "candidates": 20}).candidates
     20
     """
-    kind = named(method).config
+    kind = find_method(method).config
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
     if "encoder" in values:
         values = {**values, "encoder": _encoder(method, values["encoder"])}
     if paper:
         values = _over_the_paper(method, values)
-    return build(kind, {key: _plain(value) for key, value in values.items()})
+    return build(kind, {key: _to_plain_value(value) for key, value in values.items()})
 
 
 def _encoder(method: str, given: Any) -> str | None:
@@ -90,17 +90,19 @@ def _encoder(method: str, given: Any) -> str | None:
     name = encoder_name(given)
     if name is None or isinstance(name, str):
         return name
-    if named(method).encodes and callable(getattr(given, "encode", given)):
+    if find_method(method).encodes and callable(getattr(given, "encode", given)):
         return register(given)
     objects = "an object with encode(texts), or a function of texts"
     others = " and ".join(name for name, each in METHODS.items() if each.encodes)
-    rest = f", {objects}" if named(method).encodes else f", which {method} can train; {others} take {objects}, too"
-    raise ConfigError(f"encoder is {shown(given)}, expected a name, a folder, or a SentenceTransformer{rest}")
+    rest = (
+        f", {objects}" if find_method(method).encodes else f", which {method} can train; {others} take {objects}, too"
+    )
+    raise ConfigError(f"encoder is {show(given)}, expected a name, a folder, or a SentenceTransformer{rest}")
 
 
 def settings_of_paper(method: str) -> Any:
     """The options of the method's paper. Raises ConfigError for a method that is of no paper."""
-    if (paper := named(method).paper) is None:
+    if (paper := find_method(method).paper) is None:
         methods = ", ".join(name for name, each in METHODS.items() if each.paper)
         raise ConfigError(f"{option('paper', python='paper=True')} is accepted by {methods}, not by {method}")
     return paper()
@@ -114,7 +116,7 @@ def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if isinstance(value, TrainingConfig):  # what it leaves unset is the paper's
             value = {key: each for key, each in asdict(value).items() if each is not None}
-        put(table, name, value)
+        set_option(table, name, value)
         if name == "training" and isinstance(value, Mapping):
             for own, paper in (("epochs", "steps"), ("warmup", "warmup_steps")):  # the second has precedence
                 if own in value and paper not in value:
@@ -133,7 +135,7 @@ def _follow_encoder(table: dict[str, Any], method: str, encoder: str) -> None:
         return
     unset = [name for name in OF_TRANSFORMERS if table.get(name)]
     table |= dict.fromkeys(unset)
-    if issubclass(named(method).config, RetrievalOptions):
+    if issubclass(find_method(method).config, RetrievalOptions):
         unset += [name for name in OF_ENCODER if table["training"][name] is not None]
         table["training"] |= dict.fromkeys(OF_ENCODER)
     if unset:
@@ -141,21 +143,21 @@ def _follow_encoder(table: dict[str, Any], method: str, encoder: str) -> None:
         note(f"{paper}: the encoder is static, for which {', '.join(unset)} are the method's own, not the paper's")
 
 
-def nested(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def nest_training_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Move keyword options of the training, such as epochs=2, into a table of their own.
 
-    >>> nested("rts", {"epochs": 2, "temperature": 0.1})
+    >>> nest_training_options("rts", {"epochs": 2, "temperature": 0.1})
     {'training': {'epochs': 2}, 'temperature': 0.1}
     """
-    known = {field.name for field in fields(named(method).config)}
+    known = {field.name for field in fields(find_method(method).config)}
     ours = {field.name for field in fields(TrainingConfig)} - known if "training" in known else set()
     found: dict[str, Any] = {}
     for key, value in options.items():
-        put(found, f"training.{key}" if key in ours else key, value)
+        set_option(found, f"training.{key}" if key in ours else key, value)
     return found
 
 
-def put(table: dict[str, Any], name: str, value: Any) -> None:
+def set_option(table: dict[str, Any], name: str, value: Any) -> None:
     """Set an option; "training.epochs" stands for epochs in the table training."""
     outer, dot, inner = name.partition(".")
     if dot and isinstance(table.get(outer), TrainingConfig):
@@ -170,7 +172,7 @@ def put(table: dict[str, Any], name: str, value: Any) -> None:
 
 def check_given(method: str, given: Mapping[str, bool]) -> None:
     """Raise ConfigError for a given argument that the method does not accept. given: name -> whether it is given."""
-    accepted = named(method).accepts
+    accepted = find_method(method).accepts
     for name in ARGUMENTS:
         if given.get(name) and name not in accepted:
             methods = [each for each, kind in METHODS.items() if name in kind.accepts]
@@ -178,7 +180,7 @@ def check_given(method: str, given: Mapping[str, bool]) -> None:
             raise ConfigError(f"{option(name)} is accepted by {', '.join(methods)}, not by {method}{why}")
 
 
-def resolved(config: Any) -> Mapping[str, Any]:
+def resolve_defaults(config: Any) -> Mapping[str, Any]:
     """Return the values of "auto" and unset options on this machine."""
     found: Mapping[str, Any] = getattr(config, "resolved", {})
     return {name: value for name, value in found.items() if getattr(config, name) != value}
@@ -186,7 +188,7 @@ def resolved(config: Any) -> Mapping[str, Any]:
 
 def options_of(config: Any) -> dict[str, Any]:
     """The options that determine a training, with "auto" resolved; plain values."""
-    return {**lasting_options(config), **resolved(config)}
+    return {**lasting_options(config), **resolve_defaults(config)}
 
 
 def machine() -> dict[str, str]:
@@ -216,10 +218,10 @@ def record(method: str, options: Mapping[str, Any], on: Mapping[str, str], versi
     return {"method": method, "options": dict(options), **more, "machine": dict(on), "version": version, "date": date}
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_value(value: Any) -> Any:
     """Convert tuples to lists, and numpy numbers to Python numbers, as in TOML."""
     if isinstance(value, list | tuple):
-        return list(map(_plain, value))
+        return list(map(_to_plain_value, value))
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _to_plain_value(each) for key, each in value.items()}
     return value.item() if isinstance(value, np.generic) else value

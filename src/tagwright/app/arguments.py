@@ -1,6 +1,6 @@
 """The arguments and options that several commands have, alone and in groups.
 
-A command takes a group as one parameter: `grouped` shows its fields to typer as options of their own.
+A command takes a group as one parameter: `expand_groups` shows its fields to typer as options of their own.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 import typer
 
 from tagwright.core.outputs import REPORT, Written, check_kind, check_output
-from tagwright.core.progress import silence, unlogged
+from tagwright.core.progress import silence, silence_log
 from tagwright.core.versions import in_use
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import option
@@ -35,7 +35,7 @@ def _limit(context: typer.Context, size: int | None) -> None:
     context.with_resource(document_limit(size))
 
 
-def _offline(context: typer.Context, wanted: bool) -> None:
+def _forbid_fetching(context: typer.Context, wanted: bool) -> None:
     """Fetch nothing while the command runs."""
     if wanted:
         from tagwright.encoders.device import model_settings
@@ -46,7 +46,9 @@ def _offline(context: typer.Context, wanted: bool) -> None:
 Offline = Annotated[
     bool,
     typer.Option(
-        "--offline", callback=_offline, help="Fetch no encoder from the Hugging Face Hub, as with HF_HUB_OFFLINE=1."
+        "--offline",
+        callback=_forbid_fetching,
+        help="Fetch no encoder from the Hugging Face Hub, as with HF_HUB_OFFLINE=1.",
     ),
 ]
 
@@ -123,22 +125,22 @@ Measures = Annotated[
 ]
 
 
-def _quiet(context: typer.Context, wanted: bool) -> None:
+def _silence_command(context: typer.Context, wanted: bool) -> None:
     """Show no progress and no hints while the command runs."""
     context.with_resource(silence(wanted))
     if wanted:
-        context.with_resource(unlogged("tagwright.stages.dense.retriever"))
+        context.with_resource(silence_log("tagwright.stages.dense.retriever"))
 
 
-def _verbose(context: typer.Context, wanted: bool) -> None:
-    from tagwright.core.progress import verbose
+def _print_details(context: typer.Context, wanted: bool) -> None:
+    from tagwright.core.progress import show_details
 
-    context.with_resource(verbose(wanted))
+    context.with_resource(show_details(wanted))
 
 
-Verbose = Annotated[bool, typer.Option("--verbose", callback=_verbose, help="Say also what was tried, and why.")]
+Verbose = Annotated[bool, typer.Option("--verbose", callback=_print_details, help="Say also what was tried, and why.")]
 
-Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]
+Quiet = Annotated[bool, typer.Option("--quiet", callback=_silence_command, help="No progress bars, no hints.")]
 
 
 MonitorLog = Annotated[
@@ -272,7 +274,7 @@ class Scoring(Conditions):
     ] = None
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer reads it: a parameter that is a group stands for the fields of this dataclass.
 
     What the command is to write is tried before it does anything. Raises TagwrightError as `check_output` does.

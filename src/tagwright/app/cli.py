@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tagwright.app.arguments import grouped
-from tagwright.core.display import INTERRUPTED, SOME_FAILED, escaped, interrupted, print_warnings
+from tagwright.app.arguments import expand_groups
+from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_controls, print_warnings, report_interruption
 from tagwright.errors import InputError, TagwrightError, on_command_line
 from tagwright.readers.limits import within_limits
-from tagwright.registry import COMMANDS, command, registered
+from tagwright.registry import COMMANDS, command, find_registered
 from tagwright.version import __version__
 
 app = typer.Typer(
@@ -75,7 +75,7 @@ def start(
 
 for _name in COMMANDS:
     if _function := command(_name):
-        app.command(_name)(grouped(_function))
+        app.command(_name)(expand_groups(_function))
 
 
 def main() -> None:
@@ -91,14 +91,14 @@ def main() -> None:
         code = code or (SOME_FAILED if skipped else 0)
         sys.stdout.flush()
         if code == INTERRUPTED:
-            interrupted()
+            report_interruption()
     except TagwrightError as error:
         code = _say(str(error))
     except _USAGE_ERROR as error:
         problem = error.format_message().replace("Value error, ", "")  # a prefix of the library that parses values
         code = _say(f"{problem} ({error.ctx.command_path if error.ctx else 'tagwright'} --help)")
     except KeyboardInterrupt:
-        code = interrupted()
+        code = report_interruption()
     except BrokenPipeError:  # the reader of our output has closed the pipe
         code = 1
     except OSError as error:
@@ -119,11 +119,11 @@ def _arguments(given: list[str]) -> list[str]:
             raise TagwrightError(f"no {gone.replace('.*', '')} since 0.11; {instead}")
     if first in _OF_ANNIF:
         raise TagwrightError(f"no command {first}, which is Annif's; did you mean {_OF_ANNIF[first]}?")
-    others = [point.name for point in registered("commands")] if first == "--help" else {first} - {*COMMANDS}
+    others = [point.name for point in find_registered("commands")] if first == "--help" else {first} - {*COMMANDS}
     for name in others:
         try:
             if run := command(name):
-                app.command(name)(grouped(run))
+                app.command(name)(expand_groups(run))
         except TagwrightError as error:
             if first != "--help":
                 raise
@@ -132,7 +132,7 @@ def _arguments(given: list[str]) -> list[str]:
 
 
 def _say(problem: str) -> int:
-    print(f"tagwright: {escaped(' '.join(problem.split()))}", file=sys.stderr)
+    print(f"tagwright: {escape_controls(' '.join(problem.split()))}", file=sys.stderr)
     return 2
 
 

@@ -19,8 +19,8 @@ from types import ModuleType
 
 import numpy as np
 
-from tagwright.app.render import WIDTH, shortened
-from tagwright.core.display import escaped
+from tagwright.app.render import WIDTH, shorten
+from tagwright.core.display import escape_controls
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.dataset import DEPTH
@@ -73,7 +73,7 @@ def run() -> None:
         suggested = tagger.explain(document, k=2)
         for each in suggested:
             _print(f"{each.score:6.1f} {each.id}", " <- as in the manual" if each.id in document.labels else "")
-            _print(f"        {because(each.evidence, document)}")
+            _print(f"        {explain_label(each.evidence, document)}")
         if not any(each.id in document.labels for each in suggested):
             _print(f"        (in the manual: {'; '.join(document.labels)})")
     scored = sample(manual, labels.ids)
@@ -99,8 +99,8 @@ def sample(manual: Sequence[Document], headings: Iterable[str], seed: int = 0) -
     return drawn
 
 
-def because(evidence: Iterable[Evidence], document: Document) -> str:
-    """What in the document supports a label, in one line: words that it shares, and the sentence nearest in meaning."""
+def explain_label(evidence: Iterable[Evidence], document: Document) -> str:
+    """Explain a label in one line: the words that the document shares with it, and the sentence nearest in meaning."""
     words: dict[str, str] = {}
     sentence = ""
     for each in evidence:
@@ -118,7 +118,7 @@ def _print(text: str, end: str = "") -> None:
     """Print a line that does not wrap. end: what stays where the text is too long for the terminal."""
     width = min(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
     indent = len(text) - len(text.lstrip())
-    print(" " * indent + escaped(shortened(text, width - indent - len(end))) + end)
+    print(" " * indent + escape_controls(shorten(text, width - indent - len(end))) + end)
 
 
 def read_manual() -> tuple[list[Document], Vocabulary, str]:
@@ -138,21 +138,21 @@ def read_manual() -> tuple[list[Document], Vocabulary, str]:
 def functions(page: ModuleType) -> Iterator[Document]:
     """The functions and classes that a page lists under a heading that names a subject."""
     found: dict[str, set[str]] = {}
-    for heading, name in listed(page.__doc__ or ""):
+    for heading, name in list_functions(page.__doc__ or ""):
         if is_subject(heading):
             found.setdefault(name, set()).add(ARROW.join(heading))
     prefix = page.__name__.removeprefix("scipy.")
     for name, labels in found.items():
-        title, text = described(getattr(page, name, None), name)
+        title, text = describe_function(getattr(page, name, None), name)
         if title:
             yield Document(f"{prefix}.{name}", title, text, labels=tuple(sorted(labels)))
 
 
-def listed(docstring: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    r"""What the docstring of a module lists (`autosummary`), each name with the headings above it, from the page down.
+def list_functions(docstring: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    r"""Yield the names that a module's docstring lists (`autosummary`), each with the headings above it, top down.
 
     >>> page = "====\nFood\n====\nFruit\n-----\n.. autosummary::\n   apple -- Red.\n"
-    >>> list(listed(page))
+    >>> list(list_functions(page))
     [(('Food', 'Fruit'), 'apple')]
     """
     lines = [*inspect.cleandoc(docstring).splitlines(), ""]
@@ -183,7 +183,7 @@ def is_subject(heading: tuple[str, ...]) -> bool:
     return bool(heading) and not any(_MISCELLANEOUS.fullmatch(part) for part in heading)
 
 
-def described(thing: object, name: str) -> tuple[str, str]:
+def describe_function(thing: object, name: str) -> tuple[str, str]:
     """First sentence or paragraph of a docstring, and what follows it up to the parameters; "" where there is none."""
     text = inspect.getdoc(thing) or ""
     if inspect.ismodule(thing) or not callable(thing):

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tagwright.app.arguments import Chosen, Named, Reading
-from tagwright.core.checked import build, shown
-from tagwright.core.display import many
-from tagwright.core.garbage import lasting
-from tagwright.core.progress import hint, note, silence, unlogged
+from tagwright.core.checked import build, show
+from tagwright.core.display import plural
+from tagwright.core.garbage import freeze_collection
+from tagwright.core.progress import hint, note, silence, silence_log
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import KIND, saved_at
 from tagwright.core.workers import often_switched
@@ -27,10 +27,18 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
-from tagwright.readers.labels.languages import choose_languages, main, with_names_in
+from tagwright.readers.labels.languages import choose_languages, language_subtag, with_names_in
 from tagwright.readers.limits import each_within_limits, skip, within_limits
 from tagwright.tagger import Suggestion, Tagger
-from tagwright.text.language import AUTO, TELLING, language_of, language_of_document, likely, parse_all, said
+from tagwright.text.language import (
+    AUTO,
+    TELLING,
+    declared_languages,
+    language_of,
+    language_of_document,
+    likely,
+    parse_all,
+)
 from tagwright.types import Document
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ def open_tagger(chosen: Chosen, documents: Iterator[Document]) -> Iterator[tuple
     """
     with ExitStack() as stack:
         first = list(islice(documents, 1))
-        with lasting(), often_switched():
+        with freeze_collection(), often_switched():
             made = tagger(chosen, first, stack)
         yield made, chain(first, documents)
 
@@ -82,7 +90,7 @@ def _with_labels(chosen: Chosen, language: str) -> Tagger:
     """The saved tagger with the labels of the file, and a report of what changes."""
     assert chosen.model
     labels, loaded = _labels_of_file(chosen.labels, language), Tagger.load(chosen.model)
-    if language in ("", AUTO) and not loaded.languages and (own := said(loaded.vocabulary)):
+    if language in ("", AUTO) and not loaded.languages and (own := declared_languages(loaded.vocabulary)):
         labels = Vocabulary(with_names_in(label, [each.code for each in own]) for label in labels)
     report_changes(loaded.vocabulary, labels)
     return loaded.with_labels(labels)
@@ -112,7 +120,7 @@ def _check_language(first: Document, language: str, labels: Vocabulary) -> None:
         problem = (
             "--language says that documents are in %s, but %s is in %s; --names-in is the language of names to print"
         )
-        _log.warning(problem, given, shown(first.id), other)
+        _log.warning(problem, given, show(first.id), other)
 
 
 def fitted_tagger(chosen: Chosen, documents: Sequence[Document]) -> Tagger:
@@ -171,7 +179,7 @@ def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
     """Whether a text is a label of the tagger or the file that is chosen; None for none."""
 
     def known() -> Vocabulary:
-        with silence(), unlogged("tagwright"):  # the command reads it again, and then says what is to be said
+        with silence(), silence_log("tagwright"):  # the command reads it again, and then says what is to be said
             return vocabulary(chosen)
 
     return label_test(known) if chosen.labels or chosen.model else None
@@ -211,7 +219,7 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
     for problem in list(damaged)[:NAMED]:
         _log.warning("%s", problem)
     if damaged:
-        _log.warning("%s left out: not readable", many(len(damaged), "document"))
+        _log.warning("%s left out: not readable", plural(len(damaged), "document"))
         skip(damaged.values())
 
 
@@ -237,7 +245,7 @@ def version_of(model: Path | None) -> str:
     return f"{place.name} {saved_at(place).isoformat(timespec='seconds')}"
 
 
-def recorded(
+def record_suggestions(
     tagged: Iterable[tuple[Document, list[Suggestion]]], log: Path, model: Path | None, tagger: Tagger
 ) -> Iterator[tuple[Document, list[Suggestion]]]:
     """Yield suggestions, and append a record of each to the log of a monitor."""
@@ -283,7 +291,7 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     if not chosen_codes:
         return ""
     code = chosen_codes[0]
-    if others := sum(main(label.named_in(code)[1]) != main(code) for label in labels):
+    if others := sum(language_subtag(label.named_in(code)[1]) != language_subtag(code) for label in labels):
         note(f"{others:,} of {len(labels):,} labels have no name in {code}; they keep another one")
     return code
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_type_hints
 
-from tagwright.api.options import put
-from tagwright.core.checked import NONE, describe_type, fits, shown
+from tagwright.api.options import set_option
+from tagwright.core.checked import NONE, describe_type, fits, show
 from tagwright.errors import ConfigError
 
 
@@ -30,8 +30,8 @@ def options_of(kind: type, paper: Any = None, within: str = "") -> list[dict[str
             options += options_of(type(default), in_paper, f"{name}.")
             continue
         expected = f"{describe_type(held)}, or {NONE}" if fits(None, held) else describe_type(held)
-        theirs = None if paper is None else _written(in_paper)
-        texts = (name, expected, _written(default), meanings[field.name], theirs)
+        theirs = None if paper is None else _format_default(in_paper)
+        texts = (name, expected, _format_default(default), meanings[field.name], theirs)
         options.append(dict(zip(("name", "expected", "default", "meaning", "paper"), texts, strict=True)))
     return options
 
@@ -43,7 +43,7 @@ def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
     """
     values: dict[str, Any] = dict(_read(file)) if file else {}
     for name, value in map(_setting, settings):
-        put(values, name, value)
+        set_option(values, name, value)
     return values
 
 
@@ -90,5 +90,5 @@ def _meanings(kind: type) -> dict[str, str]:
     return found
 
 
-def _written(value: object) -> str:
-    return f"{NONE} (not set)" if value is None else shown(list(value) if isinstance(value, tuple) else value)
+def _format_default(value: object) -> str:
+    return f"{NONE} (not set)" if value is None else show(list(value) if isinstance(value, tuple) else value)

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.core.display import escaped, for_programs, many, print_json
+from tagwright.core.display import escape_controls, for_programs, plural, print_json
 from tagwright.core.extras import require
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
@@ -53,9 +53,9 @@ def print_options(options: Sequence[Mapping[str, str | None]], *, as_json: bool)
         return
     for option in options:
         paper = "" if option["paper"] in (None, option["default"]) else f"; paper: {option['paper']}"
-        print(escaped(f"{option['name']} = {option['default']}{paper}"))
-        _wrapped(option["expected"] or "", 4)
-        _wrapped(option["meaning"] or "", 4)
+        print(escape_controls(f"{option['name']} = {option['default']}{paper}"))
+        _wrap_text(option["expected"] or "", 4)
+        _wrap_text(option["meaning"] or "", 4)
 
 
 def print_verified(
@@ -76,11 +76,11 @@ def print_verified(
         missed = [{"id": label.id, "name": label.name, "reason": reason} for label, reason in unfound]
         print_json({**known, "labels": len(labels), "unfound": missed})
         return
-    print(escaped(f"{'' if model is None else f'{model}: whole, '}{many(len(labels), 'label')}"))
+    print(escape_controls(f"{'' if model is None else f'{model}: whole, '}{plural(len(labels), 'label')}"))
     if changes is not None:
-        print(escaped(f"compared with its labels: {changes}"))
+        print(escape_controls(f"compared with its labels: {changes}"))
     for label, reason in unfound:
-        print(escaped(f"never found by name: {label.name} [{label.id}]: {reason}"))
+        print(escape_controls(f"never found by name: {label.name} [{label.id}]: {reason}"))
 
 
 def print_scores(scores: Scores, *, as_json: bool) -> None:
@@ -88,7 +88,7 @@ def print_scores(scores: Scores, *, as_json: bool) -> None:
     if as_json:
         print_json(scores.to_json())
         return
-    show_table(tables.score_rows(scores.measures), many(scores.documents, "document"))
+    show_table(tables.score_rows(scores.measures), plural(scores.documents, "document"))
     if scores.calibration:
         show_table(tables.score_rows(scores.calibration.measures), "confidences; lower is better")
         show_table(threshold_rows(scores.calibration.thresholds), "which suggestions to accept")
@@ -102,12 +102,12 @@ def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json
         print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json()})
         return
     for name, run in runs.items():
-        print(escaped(f"{name}  {run}"))
+        print(escape_controls(f"{name}  {run}"))
     for pair in compared.pairs:
-        title = f"{many(compared.documents, 'document')}; * marks p of 0.05 or less (Holm)"
+        title = f"{plural(compared.documents, 'document')}; * marks p of 0.05 or less (Holm)"
         show_table(significance.comparison_rows(pair), title)
-        _wrapped(significance.who_is_better(pair), 0)
-    _wrapped(f"p: {significance.MEANING_OF_P}", 0)
+        _wrap_text(significance.who_is_better(pair), 0)
+    _wrap_text(f"p: {significance.MEANING_OF_P}", 0)
 
 
 def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> None:
@@ -121,13 +121,13 @@ def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> N
     for name, stage in reached.stages.items():
         size, *shares = stage.values()
         rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{size:,.0f}"])
-    show_table(rows, f"{many(reached.documents, 'document')}, % of the gold labels found")
+    show_table(rows, f"{plural(reached.documents, 'document')}, % of the gold labels found")
     if reached.missed:
-        distinct, occurrences = many(len(reached.missed), "gold label"), many(sum(reached.missed.values()), "time")
+        distinct, occurrences = plural(len(reached.missed), "gold label"), plural(sum(reached.missed.values()), "time")
         print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
     for label, times in islice(reached.missed.items(), 10):
-        print(escaped(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
-    print(escaped(f"Weights: {combined}"))
+        print(escape_controls(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
+    print(escape_controls(f"Weights: {combined}"))
 
 
 def print_description(described: Description, *, as_json: bool) -> None:
@@ -135,17 +135,17 @@ def print_description(described: Description, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(described))
         return
-    show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in described.facts.items())])
+    show_table([["what the data hold", ""], *([name, _format_value(value)] for name, value in described.facts.items())])
     for title, lines in (("Worth a look", described.warnings), ("Methods", described.methods)):
-        print(escaped(f"\n{title}"))
-        print("\n".join(f"  {escaped(one_line(line))}" for line in lines) or "  nothing")
+        print(escape_controls(f"\n{title}"))
+        print("\n".join(f"  {escape_controls(one_line(line))}" for line in lines) or "  nothing")
     print(f"\nTo begin with: {described.advice.method}\n  tagwright {described.advice.command}")
-    _wrapped(described.advice.why, 2)
+    _wrap_text(described.advice.why, 2)
 
 
-def _wrapped(text: str, indent: int) -> None:
+def _wrap_text(text: str, indent: int) -> None:
     width = min(WIDTH, shutil.get_terminal_size().columns)
-    print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
+    print(textwrap.fill(escape_controls(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
 def print_document(document: Document, *, line: bool = False) -> None:
@@ -164,11 +164,11 @@ def print_coverages(coverages: Sequence[Coverage], *, as_json: bool) -> None:
         return
     rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
     for each in coverages:
-        hubs = ", ".join(f"{shortened(name, 30)} ({documents:,})" for _, name, documents in each.hubs)
+        hubs = ", ".join(f"{shorten(name, 30)} ({documents:,})" for _, name, documents in each.hubs)
         rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
     measured = min(each.measured for each in coverages)
     part = "" if measured == coverages[0].documents else f", measured on {measured:,} or more of them"
-    show_table(rows, many(coverages[0].documents, "document") + part)
+    show_table(rows, plural(coverages[0].documents, "document") + part)
 
 
 def show_table(rows: tables.Rows, title: str = "") -> None:
@@ -176,16 +176,16 @@ def show_table(rows: tables.Rows, title: str = "") -> None:
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 200)
-    cells = [[escaped(one_line(cell)) for cell in row] for row in rows]
+    cells = [[escape_controls(one_line(cell)) for cell in row] for row in rows]
     for part in tables.split_to_width(cells, console.width):
-        console.print(tables.terminal_table(part, escaped(title)))
+        console.print(tables.terminal_table(part, escape_controls(title)))
         title = ""
 
 
-def shortened(text: str, length: int = 60) -> str:
+def shorten(text: str, length: int = 60) -> str:
     r"""The text on one line, cut to `length` characters.
 
-    >>> shortened("Bees\nand apples", 8)
+    >>> shorten("Bees\nand apples", 8)
     'Bees an…'
     """
     text = one_line(text)
@@ -216,5 +216,5 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _plain(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" if isinstance(value, float) else str(value)

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tagwright.app.render import WIDTH, one_line, shortened
-from tagwright.combining.confidence import confidence_level, squashed
+from tagwright.app.render import WIDTH, one_line, shorten
+from tagwright.combining.confidence import confidence_level, squash_score
 from tagwright.combining.steps import Estimate
-from tagwright.core.checked import shown
-from tagwright.core.display import escaped, for_programs, many
+from tagwright.core.checked import show
+from tagwright.core.display import escape_controls, for_programs, plural
 from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.run_files import (
@@ -28,7 +28,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
-from tagwright.readers.labels.languages import main
+from tagwright.readers.labels.languages import language_subtag
 from tagwright.readers.lines import ENDS
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
@@ -97,18 +97,18 @@ def suggestion_lines(tagged: Tagged, tagger: Tagger, output: "Format", naming: N
     elif output == "csv":
         lines = csv_lines(_table(tagged, naming))
     elif output in ("label_studio", "argilla"):
-        lines = tool_lines(output, _shown(tagged, naming))
+        lines = tool_lines(output, _name_for_tools(tagged, naming))
     elif output == "text":
         lines = _texts(tagged, tagger, naming)
     else:
         lines = _tsv(_table(tagged, naming))
-    return map(for_programs if output == "trec" else escaped, lines)
+    return map(for_programs if output == "trec" else escape_controls, lines)
 
 
-def _shown(tagged: Tagged, naming: Naming) -> Iterator[tuple[Document, list[Shown]]]:
+def _name_for_tools(tagged: Tagged, naming: Naming) -> Iterator[tuple[Document, list[Shown]]]:
     """The suggestions as annotation tools show them, with confidences, or else scores squashed into 0 to 1."""
     for document, suggested in tagged:
-        sure = [squashed(each.score) if each.confidence is None else each.confidence for each in suggested]
+        sure = [squash_score(each.score) if each.confidence is None else each.confidence for each in suggested]
         named = zip(naming.named(document, suggested), sure, strict=True)
         yield document, [Shown(each.suggestion.id, each.name, confidence) for each, confidence in named]
 
@@ -131,15 +131,15 @@ def as_text(document: Document, suggested: Sequence[Suggestion], naming: Naming)
 
     How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
     """
-    yield f"{one_line(document.id)}  {shortened(document.title, 100)}".rstrip()
+    yield f"{one_line(document.id)}  {shorten(document.title, 100)}".rstrip()
     for each, _, name, language in naming.named(document, suggested):
-        other = f" ({language or '?'})" if main(language) != main(naming.language) else ""
+        other = f" ({language or '?'})" if language_subtag(language) != language_subtag(naming.language) else ""
         sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
         notation = f"  {one_line(each.notation)}" if each.notation else ""
         yield f"  {each.score:6.3f}  {sure}{one_line(name + other)}{notation}  [{one_line(each.id)}]"
         if each.translated:
             names = " ".join(f'"{one_line(one)}"' for one in each.translated)
-            yield f"{_INDENT}{shortened(names, WIDTH)} ~ {one_line(each.name)}"
+            yield f"{_INDENT}{shorten(names, WIDTH)} ~ {one_line(each.name)}"
         yield from (f"{_INDENT}{reason_line(reason, document)}" for reason in each.reasons)
         if each.estimate and each.confidence is not None:
             yield f"{_INDENT} {each.confidence:5.2f}  {estimate_line(each.estimate)}"
@@ -232,7 +232,7 @@ def _tsv(table: Iterator[Sequence[str]]) -> Iterator[str]:
         yield "\t".join((document, rank, label, notation, name, *others))
     if changed:
         problem = "tabs and line ends of %s, which TSV cannot hold, are spaces (first: %s); JSON lines hold them"
-        _log.warning(problem, many(len(changed), "id"), shown(next(iter(changed))))
+        _log.warning(problem, plural(len(changed), "id"), show(next(iter(changed))))
 
 
 def _table(tagged: Tagged, naming: Naming) -> Iterator[tuple[str, ...]]:
@@ -246,7 +246,7 @@ def _table(tagged: Tagged, naming: Naming) -> Iterator[tuple[str, ...]]:
 
 def _span(span: EvidenceSpan, document: Document) -> str:
     section = " > ".join(headings_at(document, span.start)) if document.sections else ""
-    shown = f'"{shortened(document.text[span.start : span.end])}" {span.start}-{span.end}'
+    shown = f'"{shorten(document.text[span.start : span.end])}" {span.start}-{span.end}'
     return f"{shown} in {section}" if section else shown
 
 

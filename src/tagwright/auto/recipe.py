@@ -22,9 +22,9 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tagwright.auto import combine, examples
-from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, better, fit_combiner, ndcg_at_5
+from tagwright.auto import combination, examples
 from tagwright.auto.out_of_fold import STAGES, Folds
+from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit_combiner, is_better, ndcg_at_5
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
@@ -32,14 +32,14 @@ from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import SYNTHETIC, distinct_texts, is_synthetic, same_texts, taken
+from tagwright.data.corpus import SYNTHETIC, distinct_texts, is_synthetic, same_texts, take_documents
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
-from tagwright.stages.by_language import plain
+from tagwright.stages.by_language import unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.tagger.zero_shot import StageName
@@ -94,7 +94,7 @@ class Config(Checked):
     candidates: AtLeastOne = 100
     "Number of candidates per document to re-rank: the first of the fixed sum."
 
-    candidates_each: AtLeastZero = combine.Config.candidates_each
+    candidates_each: AtLeastZero = combination.Config.candidates_each
     "Number of candidates of each stage to re-rank beside these, which it may find alone."
 
     labelled: AtLeastOne = 1500
@@ -156,7 +156,7 @@ class Data:
     ) -> Self:
         """Draw the documents that the combiner learns from. Raises ConfigError if a language model wrote a document."""
         labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
-        if wrong := next((each.id for each in taken(documents, labelled) if is_synthetic(each)), None):
+        if wrong := next((each.id for each in take_documents(documents, labelled) if is_synthetic(each)), None):
             raise ConfigError(f'a language model wrote document "{wrong}" ({SYNTHETIC}); leave such out since 0.11')
         distinct = distinct_texts(documents, labelled)
         chosen = np.sort(np.random.default_rng(config.seed).permutation(distinct)[: config.labelled])
@@ -165,21 +165,23 @@ class Data:
     @property
     def teaching(self) -> list[Document]:
         """The documents to train the combiner on, with their labels in `gold` only."""
-        return combine.with_gold(taken(self.documents, self.chosen), self.gold.take(self.chosen), self.labels)
+        return combination.with_gold(
+            take_documents(self.documents, self.chosen), self.gold.take(self.chosen), self.labels
+        )
 
     @property
     def unread(self) -> list[Document]:
         """The documents that teach nothing by their labels, as they were not chosen."""
         read = same_texts(self.documents, self.chosen)
-        return taken(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
+        return take_documents(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
 
     def examples(
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
     ) -> tuple[Examples, Mapping[str, float]]:
         """Return candidates of the documents to train the combiner on, computed or read from the store, and weights."""
-        described, weights = examples.restored(self.steps.once(name, lambda: examples.stored(*make())))
+        described, weights = examples.restore_examples(self.steps.once(name, lambda: examples.store_examples(*make())))
         judged = self.judged.take(self.chosen) if self.judged else None
-        return combine.judged_only(described, judged), weights
+        return combination.judged_only(described, judged), weights
 
 
 @seldom_collected()
@@ -201,7 +203,7 @@ def fit(
     the zero-shot method, by more than two standard errors. Raises TagwrightError.
     """
     if model is not None:
-        return _over(model, documents, config, gold, judged)
+        return _combine_tagger(model, documents, config, gold, judged)
     begun = monotonic()
     end = begun + 60 * config.minutes
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
@@ -211,39 +213,43 @@ def fit(
     note(f"the data: {held}; language {config.language}")
     try:
         if steps.has("slow"):  # a resumed training may find another speed
-            raise combine.TooLateError
-        return _learned(data, config, (begun + end) / 2)
-    except combine.TooLateError:
+            raise combination.TooLateError
+        return _learn_combiner(data, config, (begun + end) / 2)
+    except combination.TooLateError:
         late = f"half of {config.minutes:g} minutes was over before the documents were read"
     if config.encoder == AUTO and has_packaged() and "dense" in config.stages:
         steps.within("slow").keep(State({"slow": np.ones(1)}), {})
         note(f"encoder {STATIC} in place of {PACKAGED}: {late}")
         config, data = replace(config, encoder=STATIC), replace(data, steps=steps.within("lighter"))
-        with suppress(combine.TooLateError):
-            return _learned(data, config, (monotonic() + end) / 2)
-    return _untrained(_begun(data, config)[1], data, config, late)
+        with suppress(combination.TooLateError):
+            return _learn_combiner(data, config, (monotonic() + end) / 2)
+    return _report_untrained(_start_tagger(data, config)[1], data, config, late)
 
 
-def _over(model: Tagger, documents: Sequence[Document], config: Config, gold: Run | None, judged: Run | None) -> Tagger:
+def _combine_tagger(
+    model: Tagger, documents: Sequence[Document], config: Config, gold: Run | None, judged: Run | None
+) -> Tagger:
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    corpus = combine.Config.corpus if config.corpus is None else config.corpus
+    corpus = combination.Config.corpus if config.corpus is None else config.corpus
     each = config.candidates_each
-    settings = combine.Config(corpus=corpus, candidates=config.candidates, candidates_each=each, combiner=options)
-    tagger, combiner = combine.fit(documents, model, settings, gold=gold, judged=judged)
+    settings = combination.Config(corpus=corpus, candidates=config.candidates, candidates_each=each, combiner=options)
+    tagger, combiner = combination.fit(documents, model, settings, gold=gold, judged=judged)
     if combiner is None:
-        raise ConfigError(f"{combine.FEWEST} documents with labels of the vocabulary are needed to combine, or more")
+        raise ConfigError(
+            f"{combination.FEWEST} documents with labels of the vocabulary are needed to combine, or more"
+        )
     measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
     return replace(tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
 
 
-def _begun(data: Data, config: Config) -> tuple[Data, Tagger]:
+def _start_tagger(data: Data, config: Config) -> tuple[Data, Tagger]:
     """Return the data with the translated names of the labels, and the tagger of the zero-shot method."""
     start = zero_shot.train(data.documents, data.labels, config.zero_shot)
     return replace(data, labels=start.vocabulary), start
 
 
-def _learned(data: Data, config: Config, until: float) -> Tagger:
+def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
     """Return the combiner of all stages, or the zero-shot method where cross-validation finds that clearly better.
 
     until: when the last stage may begin. Raises TooLateError where the documents are not read by then.
@@ -252,34 +258,34 @@ def _learned(data: Data, config: Config, until: float) -> Tagger:
     def in_time() -> bool:
         return config.trained is not None or monotonic() < until
 
-    data, start = _begun(data, config)
+    data, start = _start_tagger(data, config)
     names, exclude_self = _stages(data, start, config)
     if not names:
-        return _untrained(start, data, config, STAGES[0].lacking({"labelled": data.texts}))
+        return _report_untrained(start, data, config, STAGES[0].lacking({"labelled": data.texts}))
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     if len(data.chosen) >= MANY:
         options = replace(options, folds=3)
     corpus = 3000 if config.corpus is None else config.corpus
-    settings = combine.Config(
+    settings = combination.Config(
         corpus=corpus,
         candidates=config.candidates,
         candidates_each=config.candidates_each,
         exclude_self=exclude_self,
         combiner=options,
     )
-    richer = combine.with_more_stages(combine.without_confidence(start))
+    richer = combination.with_more_stages(combination.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
-    plain, _ = data.examples("combiner", lambda: (combine.examples(richer, described, data.teaching), {}))
+    plain, _ = data.examples("combiner", lambda: (combination.examples(richer, described, data.teaching), {}))
     ran = ["combiner"]
     if names[1:] and in_time():
         kept, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
         ran += [each for each in names if each in weights]
     else:
         fitted = fit_combiner(plain, options)
-        kept, trial = "combiner", (combine.with_combiner(richer, described, fitted) or start, fitted)
+        kept, trial = "combiner", (combination.with_combiner(richer, described, fitted) or start, fitted)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
-    return _kept(data, start, config, options, plain, kept, trial, ran)
+    return _keep_combiner(data, start, config, options, plain, kept, trial, ran)
 
 
 def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
@@ -291,7 +297,7 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
     for place, document in enumerate(data.documents):
         unread += place not in learned_from and bool(document.title and (document.abstract or document.sections))
         own.append(data.labels.index.get(document.id, -1))
-    encoders = sum(isinstance(plain(stage), Dense) for stage in start.retrievers.values())
+    encoders = sum(isinstance(unwrap_stage(stage), Dense) for stage in start.retrievers.values())
     held = {"labelled": data.texts, "unread": unread, "encoders": encoders}
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
     if config.trained is None:
@@ -304,11 +310,11 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
     return names, excludes_self(np.array(own, np.int64), data.gold)
 
 
-def _corpus(data: Data, tagger: Tagger, settings: combine.Config, in_time: Callable[[], bool]) -> CandidateFeatures:
-    """What all documents tell, stored: no label of a document is read for it."""
+def _corpus(data: Data, tagger: Tagger, settings: combination.Config, in_time: Callable[[], bool]) -> CandidateFeatures:
+    """Describe the candidates of all documents, as a stored step: no label of a document is read for it."""
 
     def describe() -> State:
-        described = combine.describe_corpus(tagger, data.documents, settings, in_time)
+        described = combination.describe_corpus(tagger, data.documents, settings, in_time)
         with scratch_folder() as folder:
             described.save(folder)
             return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
@@ -331,9 +337,9 @@ def _with_trained(
 
     What the corpus tells stays what the other stages found there, who saw no labels.
     """
-    encoding = ((name, plain(stage)) for name, stage in start.retrievers.items())
+    encoding = ((name, unwrap_stage(stage)) for name, stage in start.retrievers.items())
     folds = Folds(
-        taken(data.documents, data.labelled),
+        take_documents(data.documents, data.labelled),
         data.labels,
         data.gold.take(data.labelled),
         np.searchsorted(data.labelled, data.chosen),
@@ -346,17 +352,17 @@ def _with_trained(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
     fitted, stages = fit_combiner(described_by_all, options), folds.last(weights)
-    listed, steps = " and ".join(stages), combine.with_weights(richer.steps, weights)
+    listed, steps = " and ".join(stages), combination.with_weights(richer.steps, weights)
     joined = replace(richer, retrievers={**richer.retrievers, **stages}, steps=steps)
-    if tagger := combine.with_combiner(joined, described, fitted):
+    if tagger := combination.with_combiner(joined, described, fitted):
         return f"combiner with {listed}", (tagger, fitted), weights
-    summed = combine.without_confidence(start)
-    steps = combine.with_weights(summed.steps, weights)
+    summed = combination.without_confidence(start)
+    steps = combination.with_weights(summed.steps, weights)
     summed = replace(summed, retrievers={**summed.retrievers, **stages}, steps=steps)
-    return f"sum with {listed}", (combine.with_curve(summed, fitted.examples), fitted), weights
+    return f"sum with {listed}", (combination.with_curve(summed, fitted.examples), fitted), weights
 
 
-def _kept(
+def _keep_combiner(
     data: Data,
     start: Tagger,
     config: Config,
@@ -373,13 +379,13 @@ def _kept(
     """
     fixed, (tagger, fitted), lost = ndcg_at_5(plain.run, plain.gold), trial, dict[str, Doubles]()
     measured = {"zero_shot": fixed, kept: fitted.measured}
-    adds_nothing = fitted.ranker is None and not better(fitted.measured, fixed, options.margin)
-    if adds_nothing or better(fixed, fitted.measured, options.margin):
-        kept, tagger = "zero_shot", combine.with_curve(start, plain)
+    adds_nothing = fitted.ranker is None and not is_better(fitted.measured, fixed, options.margin)
+    if adds_nothing or is_better(fixed, fitted.measured, options.margin):
+        kept, tagger = "zero_shot", combination.with_curve(start, plain)
     else:
-        lost = examples.brought(fitted, options)
+        lost = examples.measure_gains(fitted, options)
     stage, alone = examples.best_alone(fitted.examples)
-    if better(scores := ndcg_at_5(alone.run, alone.gold), measured[kept], options.margin):
+    if is_better(scores := ndcg_at_5(alone.run, alone.gold), measured[kept], options.margin):
         note(f"{kept} has nDCG@5 {100 * measured[kept].mean():.1f}, and {stage} alone is clearly better: it is kept")
         kept, tagger, lost = f"{stage} alone", examples.with_stage_alone(trial[0], stage, alone), {}
         measured[kept] = scores
@@ -396,18 +402,18 @@ def _kept(
     detail(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
-    return _finished(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})
+    return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})
 
 
-def _untrained(start: Tagger, data: Data, config: Config, why: str) -> Tagger:
+def _report_untrained(start: Tagger, data: Data, config: Config, why: str) -> Tagger:
     """Return the tagger of the zero-shot method. why: no stage is trained."""
     if len(data.labelled):
         _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(data.labelled), why)
     nothing: Mapping[str, Mapping[str, float]] = {"nDCG@5": {}, "brought": {}}
-    return _finished(start, data, config, "zero_shot", [], nothing)
+    return _finish_tagger(start, data, config, "zero_shot", [], nothing)
 
 
-def _finished(
+def _finish_tagger(
     tagger: Tagger,
     data: Data,
     config: Config,
@@ -433,5 +439,5 @@ def _gain(lost: Doubles) -> str:
     points = f"{100 * lost.mean():+.1f}"
     if lost.mean() >= 0:
         return points
-    clear = better(np.zeros(len(lost)), lost, 1.0)
+    clear = is_better(np.zeros(len(lost)), lost, 1.0)
     return f"{points} (kept: {'without trees only' if clear else 'within noise'})"

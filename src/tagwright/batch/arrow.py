@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, Unpack
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
 from tagwright.core.atomic import read_whole
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.core.extras import require
 from tagwright.core.progress import silence
 from tagwright.core.versions import in_use
@@ -60,7 +60,7 @@ class ArrowTagger:
         self.model = in_use(model).resolve()
         self.columns, self.options = dict(columns or {}), BatchOptions(k=k, **rules)
         if unknown := [field for field in self.columns if field not in _FIELDS]:
-            raise ConfigError(f"columns name {shown(unknown[0])}, expected of {', '.join(_FIELDS)}")
+            raise ConfigError(f"columns name {show(unknown[0])}, expected of {', '.join(_FIELDS)}")
         self.digest = read_whole(self.model, lambda: model_digest(self.model))
 
     @property
@@ -88,7 +88,7 @@ class ArrowTagger:
 
     def _tagged(self, documents: Mapping[int, Document]) -> tuple[dict[int, _Suggested], dict[int, str]]:
         """The suggestions by row, and what is wrong with the rows that cannot be tagged."""
-        tagger, failed = _loaded(self.model, self.options, self.digest), list[Unread]()
+        tagger, failed = _load_once(self.model, self.options, self.digest), list[Unread]()
         rows, found = {id(document): row for row, document in documents.items()}, dict[int, _Suggested]()
         with silence(), passing_documents():
             for tagged, run in tagger.tagged(iter(documents.values()), failed):
@@ -103,7 +103,7 @@ class ArrowTagger:
         there = {field: column for field, column in named.items() if column in batch.schema.names}
         lacking = [column for field, column in self.columns.items() if field not in there]
         if lacking or "id" not in there or len(there) == 1:
-            wanted = shown(lacking[0]) if lacking else "an id" if "id" not in there else "a text"
+            wanted = show(lacking[0]) if lacking else "an id" if "id" not in there else "a text"
             raise ConfigError(
                 f"the batch has no column for {wanted}; it has {', '.join(batch.schema.names)}; name them, as in "
                 'ArrowTagger(model, columns={"id": "key", "text": "body"})'
@@ -129,7 +129,7 @@ def _lists(run: Run, ids: Sequence[str]) -> Iterator[_Suggested]:
 
 
 @cache
-def _loaded(model: Path, options: BatchOptions, digest: str) -> ShardTagger:
+def _load_once(model: Path, options: BatchOptions, digest: str) -> ShardTagger:
     """The tagger of this process, however often the callable was sent to it."""
     from tagwright.batch.shard_tagging import ShardTagger
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tagwright.batch.local_processes import Tagged, in_processes
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
-from tagwright.batch.shards import Shard, cut
+from tagwright.batch.shards import Shard, cut_into_shards
 from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
@@ -97,9 +97,9 @@ def run(
     start = time.perf_counter()
     shards = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
-        cuts = cut(_apart(sources, output), options.shard_size, share.__contains__, scratch)
+        cuts = cut_into_shards(_check_each_apart(sources, output), options.shard_size, share.__contains__, scratch)
         finished: list[int] = []
-        for shard, suggestions, failed in engine(_unfinished(cuts, folder, share, options.shard_size, finished)):
+        for shard, suggestions, failed in engine(_find_unfinished(cuts, folder, share, options.shard_size, finished)):
             if monitor:  # first: a shard that is kept is not tagged again after a kill
                 _record(monitor, version, shard, suggestions)
             errors += folder.keep(shard, suggestions, failed)
@@ -132,7 +132,9 @@ def check_apart(docs: Iterable[str], output: Path) -> None:
             raise ConfigError(f"{output}: is inside {source}, whose files are the documents; choose another output")
 
 
-def _apart(sources: Iterable[tuple[str, Iterator[Located]]], output: Path) -> Iterator[tuple[str, Iterator[Located]]]:
+def _check_each_apart(
+    sources: Iterable[tuple[str, Iterator[Located]]], output: Path
+) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the sources. Raises ConfigError for a file inside the output, which a glob may have matched."""
     for name, documents in sources:
         if Path(name).exists() and lies_in(name, output):  # standard input has a name, and no file
@@ -140,7 +142,7 @@ def _apart(sources: Iterable[tuple[str, Iterator[Located]]], output: Path) -> It
         yield name, documents
 
 
-def _unfinished(
+def _find_unfinished(
     shards: Iterator[Shard], folder: OutputFolder, share: range, size: int, finished: list[int]
 ) -> Iterator[Shard]:
     """The shards to tag; the numbers of those that are done are added to `finished`.

@@ -17,8 +17,15 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from tagwright.batch.shards import Shard, Unread
-from tagwright.core.atomic import OccupiedError, locked, read_whole, replace_file, replace_locked, writing
-from tagwright.core.checked import AtLeastOne, shown
+from tagwright.core.atomic import (
+    OccupiedError,
+    hold_lock,
+    read_whole,
+    replace_file,
+    replace_locked,
+    report_write_errors,
+)
+from tagwright.core.checked import AtLeastOne, show
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.run_files import COLUMNS
@@ -96,15 +103,15 @@ class OutputFolder:
         """
         manifest = self.folder / "manifest.json"
         if not manifest.exists():
-            with writing(self.folder):
+            with report_write_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
-                with locked(manifest):
+                with hold_lock(manifest):
                     self._create(manifest, settings)
         recorded = read_manifest(self.folder, KIND).get("settings")
         there = recorded if isinstance(recorded, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
         if different:
-            pairs = (f"{name} {shown(there.get(name))}, now {shown(settings.get(name))}" for name in different)
+            pairs = (f"{name} {show(there.get(name))}, now {show(settings.get(name))}" for name in different)
             problem = f"holds a batch with other settings ({'; '.join(pairs)})"
             raise TagwrightError(f"{self.folder}: {problem}; give the same ones or choose another folder")
 
@@ -137,7 +144,7 @@ class OutputFolder:
         OccupiedError as `check_kept` does.
         """
         file, record_file = self.file(shard.number), self._record_file(shard.number)
-        with writing(file), locked(file):
+        with report_write_errors(file), hold_lock(file):
             self.check_kept(shard)
             with replace_locked(file) as temporary:
                 shutil.copyfile(suggestions, temporary)
@@ -164,7 +171,7 @@ class OutputFolder:
         if lost:
             more = f" and {len(lost) - 1:,} more" * (len(lost) > 1)
             raise OccupiedError(
-                f"{file}: holds suggestions for {shown(lost[0])}{more}, which these documents lack at this place; give "
+                f"{file}: holds suggestions for {show(lost[0])}{more}, which these documents lack at this place; give "
                 "all documents in the same order, choose another folder, or remove this file"
             )
 

@@ -49,7 +49,7 @@ def on_ray(shards: Iterator[Shard], model: Path, digest: str, options: BatchOpti
                 if not at_work:
                     return
                 (answer, *_), _ = ray.wait(list(at_work))
-                yield _received(at_work.pop(answer), answer)
+                yield _receive_shard(at_work.pop(answer), answer)
         finally:
             ray.shutdown()
             remove_abandoned()  # of the processes that were on this machine
@@ -82,7 +82,7 @@ def _devices() -> int:
 
 def _tag(model: list[Any], digest: str, options: BatchOptions, documents: bytes) -> tuple[bytes, list[Unread]]:
     """Tag a file of documents, given as bytes. Return the file of suggestions, and the documents that failed."""
-    place, tagger = _loaded(model[0], digest, options)
+    place, tagger = _unpack_tagger(model[0], digest, options)
     source, target = place / "documents.jsonl", place / "suggestions"
     source.write_bytes(documents)
     failed = tagger.write(source, target)
@@ -90,7 +90,7 @@ def _tag(model: list[Any], digest: str, options: BatchOptions, documents: bytes)
 
 
 @cache
-def _loaded(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
+def _unpack_tagger(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
     """A folder for this process, and the tagger, loaded from files in the cluster."""
     os.environ.update({**NO_CACHE, **ONE_THREAD, **os.environ})
     from tagwright.batch.shard_tagging import ShardTagger
@@ -98,7 +98,7 @@ def _loaded(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
     return new_folder(), ShardTagger.load(unpack(ray.get(files)), options, digest)
 
 
-def _received(shard: Shard, answer: Any) -> Tagged:
+def _receive_shard(shard: Shard, answer: Any) -> Tagged:
     from tagwright.batch.shard_tagging import failure
 
     try:

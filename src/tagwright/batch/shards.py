@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tagwright.core.atomic import delete
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.data import document_file
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
@@ -49,7 +49,7 @@ class Shard:
         delete(self.path)
 
 
-def cut(
+def cut_into_shards(
     sources: Iterable[tuple[str, Iterator[Located]]], size: int, wanted: Callable[[int], bool], folder: Path
 ) -> Iterator[Shard]:
     """Yield the shards of all sources in order; an unwanted shard is skipped and has no file.
@@ -62,7 +62,7 @@ def cut(
     number = 0
     while True:
         shard = Shard(number, folder / f"{number}.jsonl")
-        documents = _into(shard, islice(rest, size))
+        documents = _fill_shard(shard, islice(rest, size))
         if wanted(number):
             document_file.write(documents, shard.path)
         else:
@@ -75,7 +75,7 @@ def cut(
         number += 1
 
 
-def _into(shard: Shard, items: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
+def _fill_shard(shard: Shard, items: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
     """Yield the documents; count and hash them in the shard, and collect errors there."""
     digest, ids = hashlib.blake2b(digest_size=16), set[str]()
     for item in items:
@@ -85,7 +85,7 @@ def _into(shard: Shard, items: Iterable[tuple[str, int, Document] | Unread]) -> 
             continue
         file, line, document = item
         if document.id in ids:
-            reason = f"the id {shown(document.id)} is also that of an earlier document; every document needs its own"
+            reason = f"the id {show(document.id)} is also that of an earlier document; every document needs its own"
             shard.unread.append(Unread(reason, file, line or None, document.id))
         else:
             ids.add(document.id)
@@ -107,14 +107,14 @@ def _read_all(sources: Iterable[tuple[str, Iterator[Located]]]) -> Iterator[tupl
     for file, documents in each_within_limits(sources, collect=collect):
         try:
             for line, document in each_within_limits(documents, collect=collect):
-                yield from _taken(waiting)
+                yield from _take_unread(waiting)
                 yield file, line, document
         except InputError as error:
             collect(error)
-        yield from _taken(waiting)
+        yield from _take_unread(waiting)
 
 
-def _taken(waiting: list[Unread]) -> list[Unread]:
+def _take_unread(waiting: list[Unread]) -> list[Unread]:
     taken = waiting[:]
     waiting.clear()
     return taken

@@ -32,7 +32,7 @@ def change_text(
         encoding += "-be" if content.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)) else "-le"
     encoding = encoding.removesuffix("-sig")
     text, pieces, at = content.decode(encoding), list[str](), 0
-    delimiter, spans = _located(text, rows, quotes=quotes, path=path)
+    delimiter, spans = _locate_cells(text, rows, quotes=quotes, path=path)
     for (line, _), row in zip(rows, spans, strict=True):
         if line not in changes:
             continue
@@ -52,7 +52,7 @@ def change_text(
         raise InputError(problem, path) from None
 
 
-def _located(text: str, rows: Rows, *, quotes: bool, path: Path) -> tuple[str, list[list[_Span]]]:
+def _locate_cells(text: str, rows: Rows, *, quotes: bool, path: Path) -> tuple[str, list[list[_Span]]]:
     """The separator of a table, and where the cells of its rows are. Raises InputError."""
     for delimiter in ",;\t|:" if quotes else "\t":
         spans = [row for row in _spans(text, delimiter, quotes=quotes) if any(text[a:b].strip('" \t') for a, b in row)]

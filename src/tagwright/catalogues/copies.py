@@ -115,7 +115,7 @@ def write_copy(
         else:
             for number, chunk in enumerate(split_records(source), 1):
                 unsaid = Remarks(path) if places is not None and number not in places else remarks
-                copy = _enriched(chunk, change, number, unsaid)
+                copy = _enrich_record(chunk, change, number, unsaid)
                 target.write(chunk if copy is None else copy)
                 if copy is None:
                     counts.pop(number, None)
@@ -124,7 +124,7 @@ def write_copy(
     return sum(map(bool, added)), sum(added), sum(replaced)
 
 
-def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes | None:
+def _enrich_record(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes | None:
     """A record of ISO 2709, and the bytes before it, with other fields; None if it cannot be changed."""
     if len(chunk) > largest_document():
         raise InputError(too_large(), remarks.path, place)
@@ -132,7 +132,7 @@ def _enriched(chunk: bytes, change: Change, place: int, remarks: Remarks) -> byt
     if not record:
         return chunk
     try:
-        number, fields = iso2709.described(record)
+        number, fields = iso2709.read_fields(record)
         removed, added = change(number, place, fields)
         changed = iso2709.with_changes(record, removed, added) if removed or added else record
         return chunk[: len(chunk) - len(record)] + changed

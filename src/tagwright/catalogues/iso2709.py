@@ -10,7 +10,7 @@ from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.marc import END, from_marc8, has_utf8
 
 
-def described(record: bytes) -> tuple[str, list[Field]]:
+def read_fields(record: bytes) -> tuple[str, list[Field]]:
     """The control number of a record, "" for none, and its fields of data in their order.
 
     Subjects and their origins are decoded; of other fields, only ASCII. Raises ValueError for a damaged record, and one
@@ -41,7 +41,7 @@ def with_changes(record: bytes, removed: Collection[int], added: Sequence[Field]
     """
     encode = str.encode if has_utf8(record) else to_marc8
     entries, data = _parts(record)
-    entries, data = _without(removed, entries, data)
+    entries, data = _remove_fields(removed, entries, data)
     for field in added:
         subfields = (b"\x1f" + code.encode() + encode(value) for code, value in field.subfields)
         content = field.indicators.encode() + b"".join(subfields) + b"\x1e"
@@ -58,7 +58,7 @@ def with_changes(record: bytes, removed: Collection[int], added: Sequence[Field]
     return b"%05d%s%05d%s" % (length, record[5:12], base, record[17:24]) + directory + data + END
 
 
-def _without(removed: Collection[int], entries: list[bytes], data: bytes) -> tuple[list[bytes], bytes]:
+def _remove_fields(removed: Collection[int], entries: list[bytes], data: bytes) -> tuple[list[bytes], bytes]:
     """The directory and the data without some fields of data. Raises ValueError where fields overlap."""
     if not removed:
         return entries, data
@@ -113,7 +113,7 @@ def to_marc8(text: str) -> bytes:
 
 def _encode(cluster: str) -> bytes:
     """A character with its combining marks."""
-    table = _table()
+    table = _read_ansel_table()
     letter, *marks = tuple(unicodedata.normalize("NFD", cluster))
     if len(marks) and all(sign in table for sign in (letter, *marks)):
         return b"".join(table[sign] for sign in (*marks, letter))
@@ -124,7 +124,7 @@ def _encode(cluster: str) -> bytes:
 
 
 @cache
-def _table() -> dict[str, bytes]:
+def _read_ansel_table() -> dict[str, bytes]:
     """Character -> its byte in ASCII or ANSEL."""
     from pymarc.marc8_mapping import CODESETS
 

@@ -94,7 +94,7 @@ class _Copier:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        name, self._text = _local(name), ""
+        name, self._text = _local_name(name), ""
         if name == "record":
             self._open.append(_Record(depth=self._depth))
         elif self._is_field(name):
@@ -118,7 +118,7 @@ class _Copier:
         self._begin = self._base + start - len(record.indent)
 
     def _end(self, name: str) -> None:
-        name, record = _local(name), self._open[-1] if self._open else None
+        name, record = _local_name(name), self._open[-1] if self._open else None
         if record and name == "record" and record.depth == self._depth:
             self._open.pop()
             self._edit(record)
@@ -164,5 +164,5 @@ def _refuse_entity(name: str, *_: object) -> None:
     raise ValueError(f"it declares the XML entity {name[:40]!r}, which is never resolved")
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition(":")[2]

@@ -11,7 +11,7 @@ from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.sources import SOURCES, number_in, source_code
-from tagwright.readers.sources import recognised as recognised
+from tagwright.readers.sources import recognise_source as recognise_source
 from tagwright.types import Label, Run
 from tagwright.version import __version__
 
@@ -89,7 +89,7 @@ def of_run(run: Run, vocabulary: Vocabulary, names_in: str = "") -> Callable[[in
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What the fields say of all subjects. source: the code of the vocabulary, as MARC lists them (gnd, lcsh, stw).
+    """The origin of all subjects. source: the code of the vocabulary, as MARC lists them (gnd, lcsh, stw).
 
     date: of the copy, YYYYMMDD. agency: the code of the library, "" for none. Raises ConfigError.
     """
@@ -131,13 +131,13 @@ def fields_of(
     fields, origins = list[Field](), list[Field]()
     for each in subjects:
         field = subject_field(each.id, each.name, provenance.source, each.language)
-        if _has(record, field) or (each.kept and not _has(earlier, field)):
+        if _has_subject(record, field) or (each.kept and not _has_subject(earlier, field)):
             continue
         link += 1
-        earlier_date = dates.get((_unlinked(field), _unlinked(_origin(each, provenance, ""))))
+        earlier_date = dates.get((_remove_link(field), _remove_link(_origin(each, provenance, ""))))
         origin = _origin(each, provenance, each.date or earlier_date or provenance.date)
-        fields.append(_linked(field, link))
-        origins.append(_linked(origin, link))
+        fields.append(_linked_field(field, link))
+        origins.append(_linked_field(origin, link))
     return [*fields, *origins]
 
 
@@ -200,17 +200,17 @@ def _origin(subject: NewSubject, provenance: Provenance, date: str) -> Field:
     return Field("883", f"{subject.assigned} ", (("a", provenance.method), *confidence, ("d", date), *agency))
 
 
-def _linked(field: Field, link: int) -> Field:
+def _linked_field(field: Field, link: int) -> Field:
     return field._replace(subfields=(("8", f"{link}\\p"), *field.subfields))
 
 
 def _links(fields: Iterable[Field], pattern: str = r"(\d+\\p)") -> set[str]:
-    """What a pattern finds in the links of these fields."""
+    """Return the matches of a pattern in the links of these fields."""
     found = (re.fullmatch(pattern, value) for field in fields for value in field.values("8"))
     return {match[1] for match in found if match}
 
 
-def _unlinked(field: Field) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _remove_link(field: Field) -> tuple[str, tuple[tuple[str, str], ...]]:
     """A field but for its link, and the date of an origin."""
     kept = ((code, unicodedata.normalize("NFC", value)) for code, value in field.subfields)
     without = "8d" if field.tag == "883" else "8"
@@ -222,13 +222,13 @@ def _dates(earlier: Sequence[Field]) -> dict[tuple[object, object], str]:
     subjects = {link: field for field in earlier if field.tag == "650" for link in field.values("8")}
     origins = ((field, link) for field in earlier if field.tag == "883" for link in field.values("8"))
     return {
-        (_unlinked(subjects[link]), _unlinked(origin)): "".join(origin.values("d")[:1])
+        (_remove_link(subjects[link]), _remove_link(origin)): "".join(origin.values("d")[:1])
         for origin, link in origins
         if link in subjects
     }
 
 
-def _has(record: Collection[Field], new: Field) -> bool:
+def _has_subject(record: Collection[Field], new: Field) -> bool:
     """Whether a field of the record is this subject, by its number or, without subdivisions, by its name."""
 
     def name(field: Field) -> tuple[str, str, list[str]]:

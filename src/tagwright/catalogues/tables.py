@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeAlias
 
 from tagwright.catalogues.cells import Rows, change_text, change_workbook
 from tagwright.catalogues.subjects import NewSubject
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.columns import SAMPLE, Columns, listed, split_labels, subject_columns
+from tagwright.readers.documents.columns import SAMPLE, Columns, parse_list, split_labels, subject_columns
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tables import column_names, header_of, table_rows
 from tagwright.readers.limits import PICTURES, read_whole
@@ -45,7 +45,7 @@ class _Style(NamedTuple):
         for each in map(one_line, (new.id,) if self.by_id else (new.name, new.id)):
             part = f"<{each}>" if self.in_brackets else each
             cell = longer_cell(old, self.separator, part)
-            if listed(whole) is not None:
+            if parse_list(whole) is not None:
                 cell = json.dumps([*before, each], ensure_ascii=False)
             *same, last = split_labels(unescape_formula(cell))
             if [part.strip() for part in same] == before and names.resolve(last) == names.index[new.id]:
@@ -77,7 +77,7 @@ def write_table(
             changes[line] = cell
     if left_out:
         problem = "%s: %s left out, as the column could not be read with them again: %s"
-        _log.warning(problem, path, many(len(left_out), "subject"), "; ".join(map(shown, left_out)))
+        _log.warning(problem, path, plural(len(left_out), "subject"), "; ".join(map(show, left_out)))
     enriched = len(changes)
     if changes and style.name:
         changes = {**{line: "" for line, _ in rows}, rows[0][0]: style.name, **changes}

@@ -64,7 +64,7 @@ class Agreements(Checked):
 
     @property
     def reason(self) -> str:
-        """What was found, in a line."""
+        """The finding, in a line."""
         estimated = ", ".join(f"{name} {quality:.2f}" for name, quality in self.qualities.items())
         weak = any(self.share(dense) < 1 for dense in self.words)
         said = "names agree with words here, meaning does not" if weak else "meaning agrees with words here"

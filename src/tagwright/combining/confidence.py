@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tagwright.combining.fusion import zscores
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.steps import Contributions, Estimates, Step, last
+from tagwright.combining.steps import Contributions, Estimates, Step, find_last
 from tagwright.core.checked import AtLeastZero, Checked
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Doubles, Label, Longs, Mask, Run
@@ -176,7 +176,7 @@ class Mapped(Confidence):
 
 def confidence_of(steps: Sequence[Step]) -> Confidence | None:
     """Return the step whose confidences a ranking has; None without confidences."""
-    return last(steps, Confidence)  # type: ignore[type-abstract]  # it is not made here
+    return find_last(steps, Confidence)  # type: ignore[type-abstract]  # it is not made here
 
 
 def with_log_scores(run: Run) -> Run:
@@ -193,13 +193,13 @@ def fit_score_map(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Sco
     documents = len(np.unique(rows))
     if documents < ISOTONIC_FROM:
         return fit_curve(scores, right, rows)
-    kept, discounts = _first(scores, rows)
+    kept, discounts = _mark_first(scores, rows)
     return replace(fit_isotonic(scores[kept], right[kept], discounts, documents), documents=documents)
 
 
 def fit_curve(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Platt:
     """The logistic curve, however many documents are labelled; the arguments are those of `fit_score_map`."""
-    kept, discounts = _first(scores, rows)
+    kept, discounts = _mark_first(scores, rows)
     return replace(fit_platt(scores[kept], right[kept], discounts), documents=len(np.unique(rows)))
 
 
@@ -209,7 +209,7 @@ def fit_sum(run: Run, standard: Doubles, right: Mask) -> tuple[float, float, flo
     run: ranked. standard: (suggestions,) its standard scores. The right and the suggestions that count: see
     `fit_score_map`. Returns the slope of standard scores, that of scores, both 0 or more, and the intercept.
     """
-    kept, discounts = _first(run.scores, run.rows)
+    kept, discounts = _mark_first(run.scores, run.rows)
     columns = np.column_stack([standard, run.scores])[kept]
     (of_standard, of_scores), intercept = _fit_rising(columns, right[kept], discounts)
     return of_standard, of_scores, intercept
@@ -277,12 +277,12 @@ def sigmoid(logits: Doubles) -> Doubles:
     return np.asarray(expit(logits), np.float64)
 
 
-def squashed(score: Number) -> Number:
+def squash_score(score: Number) -> Number:
     """From 0 to 1 in the order of the scores, for rankings without confidences: (1 + s / (1 + |s|)) / 2.
 
     score: one, or an array of them. What comes out are no probabilities.
 
-    >>> squashed(3.0), squashed(np.array([-1.0, 0.0])).tolist()
+    >>> squash_score(3.0), squash_score(np.array([-1.0, 0.0])).tolist()
     (0.875, [0.25, 0.5])
     """
     return (1 + score / (1 + abs(score))) / 2
@@ -354,7 +354,7 @@ def _fit_rising(columns: Doubles, right: Mask, weights: NDArray[np.floating]) ->
     return slopes.tolist(), float(np.log(share / (1 - share)))
 
 
-def _first(scores: NDArray[np.floating], rows: Longs) -> tuple[Mask, Doubles]:
+def _mark_first(scores: NDArray[np.floating], rows: Longs) -> tuple[Mask, Doubles]:
     """(suggestions,) which are among the first of their document, and what each of these counts."""
     if not len(scores):
         raise ConfigError("no suggestions to learn confidence from; give labelled documents that get suggestions")
@@ -369,7 +369,7 @@ def _describe_curve(curve: str, documents: int) -> str:
     >>> _describe_curve("a curve", 50), _describe_curve("a curve", 0)
     ('a curve, learned from 50 labelled documents', 'a curve, learned from labelled documents')
     """
-    return f"{curve}, learned from {many(documents, 'labelled document') if documents else 'labelled documents'}"
+    return f"{curve}, learned from {plural(documents, 'labelled document') if documents else 'labelled documents'}"
 
 
 def _numbers(folder: Path, name: str, size: int | None = None) -> NDArray[Any]:

@@ -54,7 +54,7 @@ def label_properties(labels: Sequence[Label]) -> dict[str, Floats]:
     """
     sizes = [(len(label.name), len(label.names), len(label.description)) for label in labels]
     characters, names, described = np.log1p(np.array(sizes, np.float32).reshape(-1, 3)).T
-    broader = _broader(labels)
+    broader = _find_broader(labels)
     narrower = np.bincount([above for each in broader for above in each], minlength=len(labels))
     return {
         "words": np.array([len(label.name.split()) for label in labels], np.float32),
@@ -66,7 +66,7 @@ def label_properties(labels: Sequence[Label]) -> dict[str, Floats]:
     }
 
 
-def _broader(labels: Sequence[Label]) -> list[list[int]]:
+def _find_broader(labels: Sequence[Label]) -> list[list[int]]:
     """The places of the labels above each, as far as they are in the vocabulary."""
     place = {label.id: number for number, label in enumerate(labels)}
     return [[place[above] for above in label.broader if above in place] for label in labels]

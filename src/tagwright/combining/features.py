@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.fusion import standardised
+from tagwright.combining.fusion import standardise
 from tagwright.types import Floats, Run
 
 FIXED_SUM = "fixed sum"
@@ -81,7 +81,7 @@ def document_features(
     return {
         **{f"{name} length": np.log1p(each, dtype=np.float32) for name, each in lengths.items()},
         **{f"found by {name}": np.log1p(np.diff(run.indptr), dtype=np.float32) for name, run in runs.items()},
-        **{f"best of {name}": _best(run) for name, run in runs.items()},
+        **{f"best of {name}": _best_scores(run) for name, run in runs.items()},
     }
 
 
@@ -112,7 +112,7 @@ def _of_stage(candidates: Run, stage: StageScores) -> dict[str, NDArray[np.float
     scores, found, sparse = stage
     columns: dict[str, NDArray[np.floating]] = {
         "score": scores,
-        "standard score": standardised(candidates, scores),
+        "standard score": standardise(candidates, scores),
         "reciprocal rank": reciprocal_ranks_within(candidates, scores, sparse=sparse),
     }
     if found is not None:  # 1 / rank in the list of the retriever, 0 where it did not find it
@@ -131,7 +131,7 @@ def _agreement(
     return {name: np.stack(each).sum(axis=0, dtype=np.float32) for name, each in masks.items() if each}
 
 
-def _best(run: Run) -> Floats:
+def _best_scores(run: Run) -> Floats:
     """(documents,) the best score of each document, 0 where nothing was found."""
     best = np.zeros(len(run), np.float32)
     some = np.diff(run.indptr) > 0

@@ -33,7 +33,7 @@ def reciprocal_ranks(
     """
     candidates = Run.union(runs) if candidates is None else candidates
     ranked = [Run(run.indptr, run.labels, (1.0 / (k + run.ranks)).astype(np.float32)) for run in runs]
-    return candidates.rescored(_weighted([run.scores_of(candidates) for run in ranked], weights))
+    return candidates.rescored(_add_weighted([run.scores_of(candidates) for run in ranked], weights))
 
 
 def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence[Weight] | None = None) -> Run:
@@ -51,7 +51,7 @@ def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence
     >>> fused.labels.tolist(), [f"{score:.4f}" for score in fused.scores]
     ([5, 7, 6], ['0.5176', '0.1895', '-0.7071'])
     """
-    return candidates.rescored(_weighted([standardised(candidates, each) for each in scores], weights))
+    return candidates.rescored(_add_weighted([standardise(candidates, each) for each in scores], weights))
 
 
 def summed_evidence(
@@ -79,7 +79,7 @@ def summed_evidence(
     ['3.870', '0.321']
     """
     evidence = (_evidence(candidates, *each) for each in zip(scores, distributions, strict=True))
-    return candidates.rescored(_weighted([np.log2(1.0 + np.maximum(each, 0.0)) for each in evidence], weights))
+    return candidates.rescored(_add_weighted([np.log2(1.0 + np.maximum(each, 0.0)) for each in evidence], weights))
 
 
 def append_labels(head: Run, tail: Run) -> Run:
@@ -100,7 +100,7 @@ def append_labels(head: Run, tail: Run) -> Run:
 def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> NDArray[np.float64]:
     if distribution == "information_content":
         return scores.astype(np.float64)
-    standard = standardised(candidates, scores)
+    standard = standardise(candidates, scores)
     if distribution == "sparse":
         return standard
     from scipy.special import log_ndtr  # takes a tenth of a second, which taggers without an encoder save
@@ -109,7 +109,7 @@ def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> ND
     return surprise
 
 
-def standardised(candidates: Run, scores: Scores, among: Mask | None = None) -> NDArray[np.float64]:
+def standardise(candidates: Run, scores: Scores, among: Mask | None = None) -> NDArray[np.float64]:
     """(suggestions,) (score - mean) / deviation within each document; 0 where all scores of a document are the same.
 
     among: (suggestions,) the candidates whose mean and deviation are taken, where not all.
@@ -131,10 +131,10 @@ def zscores(ranked: Run) -> NDArray[np.float64]:
     >>> zscores(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
     [1.2247, 0.0, -1.2247]
     """
-    return standardised(ranked, ranked.scores, ranked.ranks <= REFERENCE_RANKS)
+    return standardise(ranked, ranked.scores, ranked.ranks <= REFERENCE_RANKS)
 
 
-def _weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:
+def _add_weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:
     weights = [1.0] * len(scores) if weights is None else weights
     if not scores or len(scores) != len(weights):
         raise ValueError(f"{len(weights)} weights for {len(scores)} stages")

@@ -107,7 +107,7 @@ def label_free(pool: CandidatePool, run: Run, labels_per_document: float | None 
     known.
     """
     table = features(run, named_bits(pool, run), text_lengths(pool), labels_per_document)
-    return logistic(table, *shipped("unknown" if labels_per_document is None else "known"))
+    return logistic(table, *read_shipped_model("unknown" if labels_per_document is None else "known"))
 
 
 def label_free_of_few(pool: CandidatePool, run: Run, evidence: Floats, labels: int) -> Floats:
@@ -115,7 +115,7 @@ def label_free_of_few(pool: CandidatePool, run: Run, evidence: Floats, labels: i
 
     run: the candidates of the pool, ranked. evidence: see `features_of_few`. labels: how many there are.
     """
-    return logistic(features_of_few(run, evidence, named_bits(pool, run), labels), *shipped("few"))
+    return logistic(features_of_few(run, evidence, named_bits(pool, run), labels), *read_shipped_model("few"))
 
 
 def features_of_few(run: Run, evidence: NDArray[np.floating], bits: NDArray[np.floating], labels: int) -> Doubles:
@@ -181,7 +181,7 @@ def text_lengths(pool: CandidatePool) -> Longs:
 
 
 @cache
-def shipped(name: str) -> tuple[tuple[float, ...], float]:
+def read_shipped_model(name: str) -> tuple[tuple[float, ...], float]:
     """The model that comes with Tagwright of this name, its weights and intercept, see `logistic`.
 
     "known", "unknown": of many labels, by whether the number of labels of a document is. "few": of few labels.

@@ -12,7 +12,7 @@ from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import CandidateRanker, follow_labels
 from tagwright.combining.features import FIXED_SUM, GROUPS
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.steps import Contributions, Step, centred, divided, grouped
+from tagwright.combining.steps import Contributions, Step, centre_contributions, divide_sum, sum_groups
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError
 from tagwright.types import Label, Mask, Run
@@ -26,7 +26,7 @@ class LearnedCombiner(Step):
     """Rank the best candidates anew; the others follow in the order that they have.
 
     described: computes the features of candidates. ranker: scores the features. bias: (labels,) added to the score of
-    each label. Trained by auto/combiner.py.
+    each label. Trained by auto/ranker.py.
     """
 
     described: CandidateFeatures
@@ -59,9 +59,9 @@ class LearnedCombiner(Step):
         """
         head = run.keep(self.described.chosen(pool, run))
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
-        added = centred(head, np.column_stack([added, self.bias[head.labels]]))
-        groups = grouped((*self.ranker.names, "label: bias"), added)
-        shares, groups[FIXED_SUM] = divided(groups[FIXED_SUM], before.aligned(head))
+        added = centre_contributions(head, np.column_stack([added, self.bias[head.labels]]))
+        groups = sum_groups((*self.ranker.names, "label: bias"), added)
+        shares, groups[FIXED_SUM] = divide_sum(groups[FIXED_SUM], before.aligned(head))
         for name, share in shares.items():
             groups[name] = groups[name] + share
         return Contributions(head, tuple(groups), np.stack(list(groups.values()), axis=1))

@@ -212,7 +212,7 @@ def _tree(
     """
     inner = (1 << options.depth) - 1
     feature, threshold = np.zeros(inner, np.int32), np.full(inner, np.finfo(np.float32).max)
-    sums_of, nodes = _summing(binned[asked], gradient, curvature, options.bins), [np.arange(len(gradient))]
+    sums_of, nodes = _make_summer(binned[asked], gradient, curvature, options.bins), [np.arange(len(gradient))]
     sums = sums_of(nodes)
     for level in range(options.depth):
         column, cut = _best_splits(sums, options, len(gradient))
@@ -233,7 +233,7 @@ def _tree(
     return (feature, threshold, _values(leaves, gradient, curvature, options)), leaves
 
 
-def _summing(
+def _make_summer(
     binned: NDArray[np.uint8], gradient: Doubles, curvature: Doubles, bins: int
 ) -> Callable[[Sequence[Longs]], Doubles]:
     """Return a function that sums gradients, curvatures and rows over the bins of each feature, for nodes of rows.

@@ -57,7 +57,7 @@ class Reranked(Step):
         by, head = self.options.by, run.top(self.options.candidates)
         said = Run(head.indptr, head.labels, pool.stages[by].score(pool.readings[by], head))
         pool.remember(by, said)
-        again = reranked(run, said.scores_of(run), self.options)
+        again = add_reranking(run, said.scores_of(run), self.options)
         if run.confidences is None:
             return again
         sure = run.confidences[np.lexsort((-run.confidences, run.rows))]
@@ -110,6 +110,6 @@ def points(said: Floats, options: RerankOptions) -> Doubles:
     return np.asarray(np.where(said > 0, options.weight * (said.astype(np.float64) - options.center), 0.0), np.float64)
 
 
-def reranked(ranked: Run, said: Floats, options: RerankOptions) -> Run:
+def add_reranking(ranked: Run, said: Floats, options: RerankOptions) -> Run:
     """The candidates with what the scores of the stage (suggestions,) add to theirs; without confidences."""
     return ranked.rescored(ranked.scores + points(said, options))

@@ -97,7 +97,7 @@ class Step(Protocol):
 S = TypeVar("S", bound=Step)
 
 
-def last(steps: Sequence[Step], kind: type[S]) -> S | None:
+def find_last(steps: Sequence[Step], kind: type[S]) -> S | None:
     """Return the last step of a kind; None where there is none."""
     found: S | None = next((step for step in reversed(steps) if issubclass(type(step), kind)), None)  # type: ignore[assignment]
     return found
@@ -110,7 +110,7 @@ def before_last(steps: Sequence[Step], kind: type[Step]) -> tuple[Step, ...]:
 
 
 class Contribution(NamedTuple):
-    """What a stage or a group of features adds to the score of a suggestion: "dense", 0.41."""
+    """The share of a stage or a group of features in the score of a suggestion: "dense", 0.41."""
 
     feature: str
     added: float
@@ -200,10 +200,10 @@ def _places(candidates: Run, row: int) -> dict[int, int]:
     return {label: start + place for place, label in enumerate(candidates.labels[start:end].tolist())}
 
 
-def centred(candidates: Run, added: Doubles) -> Doubles:
+def centre_contributions(candidates: Run, added: Doubles) -> Doubles:
     """(suggestions, features) beside the mean candidate of the document: what is the same for all becomes 0.
 
-    >>> centred(Run.from_rows([{1: 2.0, 2: 1.0}]), np.array([[5.0, 3.0], [5.0, 1.0]])).tolist()
+    >>> centre_contributions(Run.from_rows([{1: 2.0, 2: 1.0}]), np.array([[5.0, 3.0], [5.0, 1.0]])).tolist()
     [[0.0, 1.0], [0.0, -1.0]]
     """
     sizes = np.maximum(np.diff(candidates.indptr), 1)
@@ -211,11 +211,11 @@ def centred(candidates: Run, added: Doubles) -> Doubles:
     return added - np.stack(means, axis=1)[candidates.rows] if means else added
 
 
-def grouped(names: Collection[str], added: Doubles) -> dict[str, Doubles]:
+def sum_groups(names: Collection[str], added: Doubles) -> dict[str, Doubles]:
     """Add up the features of each group: "svm: score" and "svm: reciprocal rank" are of the group "svm".
 
     >>> added = np.array([[0.5, 1.0, 0.25]])
-    >>> {name: each.tolist() for name, each in grouped(["svm: score", "dense: score", "svm: rank"], added).items()}
+    >>> {name: each.tolist() for name, each in sum_groups(["svm: score", "dense: score", "svm: rank"], added).items()}
     {'svm': [0.75], 'dense': [1.0]}
     """
     sums = dict[str, Doubles]()
@@ -225,12 +225,12 @@ def grouped(names: Collection[str], added: Doubles) -> dict[str, Doubles]:
     return sums
 
 
-def divided(whole: Doubles, parts: Mapping[str, Doubles]) -> tuple[dict[str, Doubles], Doubles]:
+def divide_sum(whole: Doubles, parts: Mapping[str, Doubles]) -> tuple[dict[str, Doubles], Doubles]:
     """Divide what a sum adds among its parts, in proportion to each; returns the shares and what is left.
 
     Where the sum lowers a score, or all its parts are 0, none of them is to blame, and all is left.
 
-    >>> shares, left = divided(np.array([6.0, -1.0]), {"tfidf": np.array([1.0, 1.0]), "dense": np.array([2.0, 0.0])})
+    >>> shares, left = divide_sum(np.array([6.0, -1.0]), {"tfidf": np.array([1.0, 1.0]), "dense": np.array([2.0, 0.0])})
     >>> {name: each.tolist() for name, each in shares.items()}, left.tolist()
     ({'tfidf': [2.0, 0.0], 'dense': [4.0, 0.0]}, [0.0, -1.0])
     """

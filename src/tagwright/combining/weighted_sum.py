@@ -117,7 +117,7 @@ class WeightedSum(Checked, Step):
         """Return the weight of each stage, per candidate if trust differs."""
         judges = [name for name in pool.stages if name in self.language_trust.values()]
         alone = len(judges) == 1  # where another encoder may know the language, nothing is warned of
-        trusted = _compared({name: pool.trust(name, self.weight(name) if alone else 0.0) for name in judges})
+        trusted = _compare_trust({name: pool.trust(name, self.weight(name) if alone else 0.0) for name in judges})
 
         def weight(name: str) -> Weight:
             trust = trusted.get(self.language_trust.get(name, ""))
@@ -126,10 +126,10 @@ class WeightedSum(Checked, Step):
         return list(map(weight, voters))
 
 
-def _compared(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | None]:
+def _compare_trust(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | None]:
     """The trust of each stage, (documents,), times its share of the greatest; itself for one stage.
 
-    >>> found = _compared({"dense": np.float32([0.2, 1.0]), "dense-2": np.float32([0.8, 0.9])})
+    >>> found = _compare_trust({"dense": np.float32([0.2, 1.0]), "dense-2": np.float32([0.8, 0.9])})
     >>> {name: [round(share, 2) for share in each.tolist()] for name, each in found.items()}
     {'dense': [0.05, 1.0], 'dense-2': [0.8, 0.81]}
     """
@@ -142,7 +142,7 @@ def _compared(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | None]:
 
 @dataclass(frozen=True, kw_only=True)
 class AppendOptions(Checked):
-    """What follows, and after how many. Raises ConfigError for a value that cannot work."""
+    """Which labels follow, and after how many. Raises ConfigError for a value that cannot work."""
 
     by: str = ""
     "The retriever whose labels follow in their own order; it counts for nothing else."

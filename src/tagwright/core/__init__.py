@@ -1,1 +1,1 @@
-"""What has nothing to do with tagging: atomic files, saved folders, checked options, the cache, progress."""
+"""Tools that know nothing of tagging: atomic files, saved folders, checked options, the cache, progress."""

@@ -25,7 +25,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
 MANIFEST = "manifest.json"
@@ -61,19 +61,19 @@ def replace_file(path: Path | str) -> Iterator[Path]:
     Raises TagwrightError when the file cannot be written; the old file is then unchanged.
     """
     path = Path(path)
-    with writing(path):
+    with report_write_errors(path):
         if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
             yield path
             return
         path = link_target(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(path), replace_locked(path) as temporary:
+        with hold_lock(path), replace_locked(path) as temporary:
             yield temporary
 
 
 @contextlib.contextmanager
 def replace_locked(path: Path) -> Iterator[Path]:
-    """What `replace_file` does, for who holds the lock of the file."""
+    """Replace a file as `replace_file` does, while holding its lock."""
     temporary = temporary_beside(path)
     temporary.touch(0o600 if path.exists() else 0o666, exist_ok=False)
     try:
@@ -96,10 +96,10 @@ def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True, rea
     else, files that its manifest does not list, or what needs overwrite; ChangedError for another than was read.
     """
     folder = Path(folder)
-    with writing(folder):
+    with report_write_errors(folder):
         place = link_target(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
-        with locked(place):
+        with hold_lock(place):
             _refuse_others(place, kind, overwrite=overwrite, read=read)
             temporary = temporary_beside(place)
             temporary.mkdir(0o700 if place.exists() else 0o777)
@@ -121,17 +121,17 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts:
     A file is made and renamed beside the folder, and the folder itself renamed and put back, as mount points cannot be.
     parts: names of files in it besides those that its manifest lists. Returns the `saved_version` of the folder.
     """
-    with writing(folder):
+    with report_write_errors(folder):
         place = link_target(folder)
         if not place.parent.is_dir():
             check_writable(place)
             return ""
-        with locked(place):
+        with hold_lock(place):
             _refuse_others(place, kind, parts, overwrite=overwrite, read=None)
             _try_to_write(place)
             if place.exists():
-                replace(place, _previous(place))
-                replace(_previous(place), place)
+                replace(place, _previous_folder(place))
+                replace(_previous_folder(place), place)
             return saved_version(place)
 
 
@@ -139,7 +139,7 @@ def check_writable(path: Path) -> None:
     """Raise OSError unless a file can be made, filled and renamed in the folder of a path, or where that would be."""
     place = path.absolute()
     place = next(parent for parent in (place, *place.parents) if parent.parent.exists())
-    with locked(place):  # so that who is killed leaves nothing that the next one does not remove
+    with hold_lock(place):  # so that who is killed leaves nothing that the next one does not remove
         _try_to_write(place)
 
 
@@ -155,8 +155,8 @@ def exists(folder: Path, file: Path) -> bool:
     """Whether a file is in a saved folder. A folder that is being replaced is waited for, or put back after a kill."""
     with contextlib.suppress(OSError, TagwrightError):
         place = link_target(folder)
-        if not file.is_file() and _previous(place).is_dir():
-            with locked(place):  # its owner has cleaned up
+        if not file.is_file() and _previous_folder(place).is_dir():
+            with hold_lock(place):  # its owner has cleaned up
                 return file.is_file()
     return file.is_file()
 
@@ -181,7 +181,7 @@ def remove_leftovers(folder: Path) -> None:
     """Remove what killed writers have left in a folder, unless others are writing there."""
     left = re.compile(r"\.(.+)\.(tmp[0-9a-f]{8}|lock|previous)")
     for name in {match[1] for path in folder.glob(".*") if (match := left.fullmatch(path.name))}:
-        with contextlib.suppress(OSError, TagwrightError), locked(folder / name, 0):
+        with contextlib.suppress(OSError, TagwrightError), hold_lock(folder / name, 0):
             pass
 
 
@@ -199,7 +199,7 @@ def delete(*paths: Path, parts: Collection[str] = ()) -> None:
         if not (place / MANIFEST).is_file():
             _remove(place)
             continue
-        with locked(place):
+        with hold_lock(place):
             _refuse_foreign(place, parts)
             _discard(place, place)
 
@@ -270,7 +270,7 @@ def full_disk_explained() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
+def report_write_errors(path: Path) -> Iterator[None]:
     """Raise TagwrightError, in one line, for any library's error that `path` cannot be written."""
     try:
         yield
@@ -282,7 +282,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def locked(path: Path, patience: float | None = None, *, place: Path | None = None) -> Iterator[None]:
+def hold_lock(path: Path, patience: float | None = None, *, place: Path | None = None) -> Iterator[None]:
     """Hold the lock for writing `path`, and remove the files of killed writers. It is held once in a process.
 
     patience: seconds to wait for another writer; None: PATIENCE. place: what the error calls the path. Raises
@@ -343,7 +343,7 @@ def is_whole(folder: Path) -> bool:
     """Whether a folder is empty, or one of ours that holds all files of its manifest's list and no others."""
     files = manifest_of(folder).get("files")
     listed = isinstance(files, dict) and all((folder / name).is_file() for name in files)
-    return _is_empty(folder) or (listed and not any(_foreign(folder)))
+    return _is_empty(folder) or (listed and not any(_find_foreign(folder)))
 
 
 def lies_in(path: Path | str, folder: Path) -> bool:
@@ -394,7 +394,7 @@ def _refusal(error: Exception) -> str | None:
 
 def _tidy(path: Path) -> None:
     """Remove temporaries of killed writers and their old folder, which is restored if there is no new one."""
-    previous = _previous(path)
+    previous = _previous_folder(path)
     if previous.is_dir() and not path.exists() and (manifest_of(previous) or _is_empty(previous)):
         replace(previous, path)
     elif previous.is_dir() and path.is_dir() and is_whole(previous):
@@ -407,7 +407,7 @@ def _tidy(path: Path) -> None:
 
 def _exchange(new: Path, folder: Path) -> None:
     """Rename `new` to `folder`; the old folder is removed only after that."""
-    previous = _previous(folder)
+    previous = _previous_folder(folder)
     if not folder.exists():
         replace(new, folder)
     else:
@@ -469,20 +469,20 @@ def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, over
     if saved is None:
         raise OccupiedError(f"{folder}: exists and is not a saved {kind}; choose another place")
     if saved != kind:
-        raise OccupiedError(f"{folder}: holds {shown(saved, 100)}, expected a saved {kind}; choose another place")
+        raise OccupiedError(f"{folder}: holds {show(saved, 100)}, expected a saved {kind}; choose another place")
     if read is not None and saved_version(folder) != read:
         raise ChangedError(f"{folder}: another process has saved a {kind} there meanwhile, which is not replaced")
     if not overwrite:
         replaced = option("overwrite", python="overwrite=True")
         raise OccupiedError(f"{folder}: holds a saved {kind}; replace it with {replaced}, or choose another place")
     _refuse_foreign(folder, parts)
-    if _previous(folder).exists():  # and not that of a killed writer, or it would be gone
-        raise OccupiedError(f"{_previous(folder)}: is in the way, and not from Tagwright; move it elsewhere")
+    if _previous_folder(folder).exists():  # and not that of a killed writer, or it would be gone
+        raise OccupiedError(f"{_previous_folder(folder)}: is in the way, and not from Tagwright; move it elsewhere")
 
 
 def _refuse_foreign(path: Path, parts: Collection[str]) -> None:
     """Raise OccupiedError, naming the first file that is not ours, if a file or folder may not be deleted."""
-    for name in _foreign(path, parts):
+    for name in _find_foreign(path, parts):
         kind = manifest_of(path).get("kind", "temporary file")
         raise OccupiedError(
             f"{path / name}: is no part of the saved {kind}, with which it would be deleted; move it elsewhere, or "
@@ -490,7 +490,7 @@ def _refuse_foreign(path: Path, parts: Collection[str]) -> None:
         )
 
 
-def _foreign(path: Path, parts: Collection[str] = ()) -> Iterator[str]:
+def _find_foreign(path: Path, parts: Collection[str] = ()) -> Iterator[str]:
     """The files of a folder, or the file, that are not ours: names relative to the path."""
     if not os.path.lexists(path) or any(_TEMPORARY.fullmatch(part.name) for part in (path, path.parent)):
         return
@@ -512,7 +512,7 @@ def _is_empty(folder: Path) -> bool:
     return folder.is_dir() and not any(folder.iterdir())
 
 
-def _previous(folder: Path) -> Path:
+def _previous_folder(folder: Path) -> Path:
     whole = folder.absolute()  # "." has no name
     return whole.parent / f".{whole.name}.previous"
 

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from tagwright.core.atomic import delete, replace_file, writing
+from tagwright.core.atomic import delete, replace_file, report_write_errors
 from tagwright.errors import ConfigError, TagwrightError
 
 LIMIT = 2 << 30
@@ -106,7 +106,7 @@ class Cache:
         return path
 
     def contents(self) -> list[Kind]:
-        """What is kept, by the name of its kind."""
+        """The entries, by the name of their kind."""
         if not self._path.exists():
             return []
         listed = "SELECT kind, COUNT(*), SUM(size), MAX(used) FROM entries GROUP BY kind ORDER BY kind"
@@ -125,9 +125,9 @@ class Cache:
         before = self.size()
         if not self._ours() and self.folder.is_dir() and any(self.folder.iterdir()):
             raise TagwrightError(f"{self.folder}: is no cache of Tagwright; correct TAGWRIGHT_CACHE")
-        with writing(self.folder):
+        with report_write_errors(self.folder):
             if self._path.exists():
-                self._run(_empty)
+                self._run(_empty_database)
             in_use = self._path.with_name(f"{self._path.name}-shm").exists()  # the last to close it removes this file
             for path in self._ours():
                 if not (in_use and path.name.startswith(self._path.name)):
@@ -200,7 +200,7 @@ class Cache:
                 with suppress(OSError):  # Windows removes nothing that another process has open
                     delete(path)
         with suppress(sqlite3.OperationalError):  # what is free is used by the next rows
-            _compact(database)
+            _compact_database(database)
 
     def _remove_database(self) -> None:
         """Remove a damaged database; its journals first, which would be replayed into a new one."""
@@ -263,13 +263,13 @@ def cache_limit() -> int:
     return int(size)
 
 
-def _empty(database: sqlite3.Connection) -> None:
+def _empty_database(database: sqlite3.Connection) -> None:
     database.execute("DELETE FROM entries")
     database.commit()
-    _compact(database)
+    _compact_database(database)
 
 
-def _compact(database: sqlite3.Connection) -> None:
+def _compact_database(database: sqlite3.Connection) -> None:
     """Give what removed rows took back to the disk."""
     database.execute("VACUUM")
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

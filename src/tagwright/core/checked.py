@@ -46,12 +46,12 @@ def canonical(name: str) -> str:
     return name.replace("-", "_").replace("+", "_")
 
 
-def nearest(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
+def find_nearest(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """The known name that was meant by a misspelt one, "" if none is like it. cutoff: from 0 to 1, the least likeness.
 
     None is found of more than 50,000, which take over a second; of a name without end its beginning is compared.
 
-    >>> nearest("svn", ["auto", "svm"])
+    >>> find_nearest("svn", ["auto", "svm"])
     'svm'
     """
     near = get_close_matches(name[:300], known, 1, cutoff) if len(known) <= 50_000 else []
@@ -135,7 +135,7 @@ class Checked:
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():  # type: ignore[arg-type]
-            if (value := getattr(self, name)) != (spelled := _canonicalised(value, hint)):
+            if (value := getattr(self, name)) != (spelled := _canonicalise(value, hint)):
                 object.__setattr__(self, name, spelled)  # the dataclass is frozen
         check(type(self), {field.name: getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
 
@@ -164,7 +164,7 @@ def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
 def _read(value: Any, kind: Any) -> Any:
     if value == NONE and fits(None, kind) and not fits(value, kind):
         return None
-    return _canonicalised(tuple(value) if isinstance(value, list) else value, kind)
+    return _canonicalise(tuple(value) if isinstance(value, list) else value, kind)
 
 
 _ELSEWHERE = {"C": "cost", "lr": "learning_rate", "random_state": "seed"}
@@ -188,7 +188,7 @@ class UnknownOptionError(ConfigError, TypeError):
 
     def __init__(self, name: str, known: Mapping[str, str], within: str = "") -> None:
         elsewhere = _ELSEWHERE.get(name, "")
-        near = elsewhere if elsewhere in known else nearest(name, known)
+        near = elsewhere if elsewhere in known else find_nearest(name, known)
         listed = ", ".join(each for each, whole in known.items() if each == whole)
         hint = f'did you mean "{within}{known[near]}"?' if near else f"known are {listed}"
         gone = _GONE.get(within + name) or _GONE.get(name)
@@ -236,11 +236,11 @@ def check(kind: type, values: Mapping[str, object], within: str = "") -> None:
     hints = _hints(kind)
     defaults = {field.name: field.default for field in fields(kind)}
     for name in (name for name in hints if name in values):
-        if wanted := expected(values[name], hints[name]):
+        if wanted := say_expected(values[name], hints[name]):
             default = defaults[name]
-            example = "" if default is MISSING or default is None else f", such as {shown(default)}"
+            example = "" if default is MISSING or default is None else f", such as {show(default)}"
             unset = f", or {NONE}" if fits(None, hints[name]) else ""
-            raise ConfigError(f"{within}{name} is {shown(values[name])}, expected {wanted}{unset}{example}")
+            raise ConfigError(f"{within}{name} is {show(values[name])}, expected {wanted}{unset}{example}")
 
 
 @cache
@@ -249,16 +249,16 @@ def _hints(kind: type) -> dict[str, Any]:
     return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _canonicalised(value: Any, kind: Any) -> Any:
+def _canonicalise(value: Any, kind: Any) -> Any:
     """The value with names in their canonical spelling, where its field holds names: Literal, OneOf, tuples of them."""
     if isinstance(value, str) and get_origin(kind) is Literal and value not in get_args(kind):
         return next((name for name in get_args(kind) if canonical(name) == canonical(value)), value)
     if get_origin(kind) is Annotated:
         inner, *rules = get_args(kind)
         named = isinstance(value, str) and any(isinstance(rule, OneOf) for rule in rules)
-        return canonical(value) if named else _canonicalised(value, inner)
+        return canonical(value) if named else _canonicalise(value, inner)
     if get_origin(kind) is tuple and isinstance(value, tuple | list):
-        return tuple(_canonicalised(part, get_args(kind)[0]) for part in value)
+        return tuple(_canonicalise(part, get_args(kind)[0]) for part in value)
     return value
 
 
@@ -268,23 +268,23 @@ def fits(value: object, kind: Any) -> bool:
     >>> fits(5, float), fits([1, 2], tuple[int, ...]), fits(None, int | None), fits(True, int)
     (True, True, True, False)
     """
-    return expected(value, kind) is None
+    return say_expected(value, kind) is None
 
 
-def expected(value: object, kind: Any) -> str | None:
-    """What would fit in place of a value, or None where it fits.
+def say_expected(value: object, kind: Any) -> str | None:
+    """Name the values expected in place of one, or None where it fits.
 
-    >>> expected(0, Annotated[int, Range(least=1)] | None), expected("0", Annotated[int, Range(least=1)] | None)
+    >>> say_expected(0, Annotated[int, Range(least=1)] | None), say_expected("0", Annotated[int, Range(least=1)] | None)
     ('at least 1', 'a whole number')
     """
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        wanted = {part: expected(value, part) for part in parts}
+        wanted = {part: say_expected(value, part) for part in parts}
         texts = [text for part, text in wanted.items() if text and part is not NoneType]
         return None if None in wanted.values() else " or ".join(texts)
     if origin is Annotated:
         inner, *rules = parts
-        return expected(value, inner) or next((str(rule) for rule in rules if not rule.admits(value)), None)
+        return say_expected(value, inner) or next((str(rule) for rule in rules if not rule.admits(value)), None)
     if origin in (tuple, Sequence):
         right = isinstance(value, list | tuple) and all(fits(part, parts[0]) for part in value)
     elif origin is Mapping:
@@ -321,10 +321,10 @@ def describe_type(kind: Any) -> str:
     return {float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "a text")
 
 
-def shown(value: object, limit: int = 60) -> str:
+def show(value: object, limit: int = 60) -> str:
     """A value as JSON for a message, cut to a readable length. What is not shown is not visited: it may be a request.
 
-    >>> shown({"years": (2020, None)}), shown(["bees"] * 1_000_000, 20)
+    >>> show({"years": (2020, None)}), show(["bees"] * 1_000_000, 20)
     ('{"years": [2020, null]}', '["bees", "bees", "b…')
     """
     text = ""
@@ -334,11 +334,11 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _plain(value: object) -> object:
-    """What is shown in place of a value that JSON does not know."""
+def _describe_unknown(value: object) -> object:
+    """Return the text that is shown in place of a value that JSON does not know."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, set | frozenset) else str(value)
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_describe_unknown)

@@ -21,25 +21,25 @@ FIRST = 5
 "Labels or documents that a notebook shows of many."
 
 
-def many(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """1 document, 2 documents."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def few(names: Sequence[str], most: int = 3) -> str:
+def list_first(names: Sequence[str], most: int = 3) -> str:
     """The first of these names, and how many more there are.
 
-    >>> few(["a", "b"]), few(["a", "b", "c", "d", "e"])
+    >>> list_first(["a", "b"]), list_first(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
 
 
-def escaped(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Text that can be printed. JSON stays JSON of the same values, since all these stand in strings there.
 
-    >>> escaped("\x1b[31mred \u202egnp.exe")
+    >>> escape_controls("\x1b[31mred \u202egnp.exe")
     '\\u001b[31mred \\u202egnp.exe'
     """
     # Control characters but tab and line end; separators that end lines; what overrides the direction of text, so that
@@ -50,15 +50,15 @@ def escaped(text: str) -> str:
 
 def for_programs(text: str) -> str:
     """A line that programs read: as it is, since they would not undo the escapes, but escaped at a terminal."""
-    return escaped(text) if sys.stdout.isatty() else text
+    return escape_controls(text) if sys.stdout.isatty() else text
 
 
 def print_json(content: object) -> None:
     """Print a value as JSON for programs, escaped."""
-    print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))  # noqa: T201
+    print(escape_controls(json.dumps(content, ensure_ascii=False, indent=1)))  # noqa: T201
 
 
-def interrupted() -> int:
+def report_interruption() -> int:
     """Report the interruption and return the exit code."""
     sys.stderr.write("tagwright: interrupted\n")
     return INTERRUPTED
@@ -88,10 +88,10 @@ def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[s
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """The text as HTML with the characters of these spans, start to end, marked; overlapping spans are one.
 
-    >>> marked("a < bees", [(4, 6), (5, 8)]).replace(f' style="{_MARK}"', "")
+    >>> mark_spans("a < bees", [(4, 6), (5, 8)]).replace(f' style="{_MARK}"', "")
     'a &lt; <mark>bees</mark>'
     """
     inside = bytearray(len(text))
@@ -106,4 +106,4 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 class _Escaping(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return escaped(super().format(record))
+        return escape_controls(super().format(record))

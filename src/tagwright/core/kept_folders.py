@@ -6,7 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
 
-from tagwright.core.atomic import scratch_folder, writing
+from tagwright.core.atomic import report_write_errors, scratch_folder
 from tagwright.core.cache import Cache
 
 _folders = ExitStack()  # of this process, removed when it ends
@@ -18,13 +18,13 @@ def new_folder() -> Path:
     return _folders.enter_context(scratch_folder())
 
 
-def unpacked(cache: Cache, kind: str, key: bytes) -> Path | None:
+def unpack_folder(cache: Cache, kind: str, key: bytes) -> Path | None:
     """Return a temporary folder with what was kept under this key; None if nothing was. Raises as `new_folder` does."""
     packed = cache.get(kind, [key]).get(key)
     if packed is None:
         return None
     folder = new_folder()
-    with writing(folder), ZipFile(BytesIO(packed)) as archive:
+    with report_write_errors(folder), ZipFile(BytesIO(packed)) as archive:
         archive.extractall(folder)
     return folder
 

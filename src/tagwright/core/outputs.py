@@ -15,8 +15,8 @@ from tagwright.core.atomic import (
     link_target,
     manifest_of,
     replace_file,
+    report_write_errors,
     temporary_beside,
-    writing,
 )
 
 
@@ -39,7 +39,7 @@ REPORT = r'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta na
 
 @contextlib.contextmanager
 def write_output(path: Path | str, own: str = "") -> Iterator[Path]:
-    """What `replace_file` does, for a file that a user names. Raises OccupiedError as `check_output` does.
+    """Replace a file that a user names, as `replace_file` does. Raises OccupiedError as `check_output` does.
 
     own: a pattern of how a file must begin to be replaced.
     """
@@ -58,7 +58,7 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
     of a saved folder.
     """
     where = f"{name} {path}".lstrip()
-    with writing(path):
+    with report_write_errors(path):
         for other in others:
             if not (log and Path(other).is_dir()) and _is_among(path, str(other)):
                 raise OccupiedError(f"{where}: is read or written here already ({other}); choose another name")

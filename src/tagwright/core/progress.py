@@ -8,13 +8,13 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from tagwright.core.display import escaped
+from tagwright.core.display import escape_controls
 from tagwright.errors import is_command
 
 T = TypeVar("T")
 
 _silent, _detailed = ContextVar("silent", default=False), ContextVar("detailed", default=False)
-"Whether this call is inside `silence`, or `verbose`; those of other threads are not."
+"Whether this call is inside `silence`, or `show_details`; those of other threads are not."
 
 _terminal = threading.Lock()
 "Of the process, which has one terminal: held while it shows a bar."
@@ -23,7 +23,7 @@ _log = logging.getLogger("tagwright")
 
 
 @contextmanager
-def _inside(block: ContextVar[bool], wanted: bool) -> Iterator[None]:
+def _set_inside(block: ContextVar[bool], wanted: bool) -> Iterator[None]:
     before = block.get()
     block.set(before or wanted)
     try:
@@ -34,7 +34,7 @@ def _inside(block: ContextVar[bool], wanted: bool) -> Iterator[None]:
 
 def silence(quiet: bool = True) -> AbstractContextManager[None]:
     """No bars and notes of this call inside this block if quiet, as with `--quiet`."""
-    return _inside(_silent, quiet)
+    return _set_inside(_silent, quiet)
 
 
 def is_silent() -> bool:
@@ -42,22 +42,22 @@ def is_silent() -> bool:
     return _silent.get()
 
 
-def verbose(wanted: bool = True) -> AbstractContextManager[None]:
+def show_details(wanted: bool = True) -> AbstractContextManager[None]:
     """Print details inside this block if wanted, as with `--verbose`."""
-    return _inside(_detailed, wanted)
+    return _set_inside(_detailed, wanted)
 
 
 def note(text: str, level: int = logging.INFO) -> None:
     """Log one line of information, which is no warning; on the command line, print it. Nothing inside `silence`.
 
-    level: DEBUG for details, which the command line prints inside `verbose` only.
+    level: DEBUG for details, which the command line prints inside `show_details` only.
     """
     if is_silent():
         return
     if _log.level or not is_command():  # the server's own log has a level
         _log.log(level, "%s", text)
     elif level >= logging.INFO or _detailed.get():
-        print(f"tagwright: {escaped(text)}", file=sys.stderr)  # noqa: T201
+        print(f"tagwright: {escape_controls(text)}", file=sys.stderr)  # noqa: T201
 
 
 def detail(text: str) -> None:
@@ -72,7 +72,7 @@ def hint(text: str) -> None:
 
 
 @contextmanager
-def unlogged(library: str) -> Iterator[None]:
+def silence_log(library: str) -> Iterator[None]:
     """Suppress the log of a library inside this block."""
     logger = logging.getLogger(library)
     level = logger.level
@@ -113,7 +113,7 @@ def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
         _terminal.release()
 
 
-def counted(title: str, items: Collection[T]) -> Iterator[T]:
+def count_items(title: str, items: Collection[T]) -> Iterator[T]:
     """Yield the items under a bar that counts them."""
     with bar(title, len(items)) as done:
         for item in items:

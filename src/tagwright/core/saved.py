@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagwright.core.atomic import exists
-from tagwright.core.checked import build, shown
+from tagwright.core.checked import build, show
 from tagwright.core.kept_folders import new_folder
 from tagwright.errors import ConfigError, ModelError
 
@@ -82,11 +82,11 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         raise ModelError(f"{path}: damaged ({error}); save the {kind} again") from None
     if not isinstance(manifest, dict) or manifest.get("kind") != kind:
         got = manifest.get("kind") if isinstance(manifest, dict) else None
-        holds = shown(got, 100) if isinstance(got, str) else "something else"
+        holds = show(got, 100) if isinstance(got, str) else "something else"
         raise ModelError(f"{path}: holds {holds}, expected a saved {kind}")
     if type(manifest.get("tagwright")) is not int or manifest["tagwright"] != FORMAT:
         raise ModelError(
-            f"{path}: format {shown(manifest.get('tagwright'), 100)}, this Tagwright reads {FORMAT}; train or save it "
+            f"{path}: format {show(manifest.get('tagwright'), 100)}, this Tagwright reads {FORMAT}; train or save it "
             "again"
         )
     return manifest
@@ -102,7 +102,7 @@ def read_options(folder: Path, kind: type[T], values: object, **before: object) 
             raise ConfigError(f"{type(values).__name__} in place of options")
         for name, value in values.items():
             if isinstance(value, int) and abs(value) >= MOST:
-                raise ConfigError(f"{name[:100]} is {shown(value)}, expected a smaller number")
+                raise ConfigError(f"{name[:100]} is {show(value)}, expected a smaller number")
         return build(kind, {**before, **values})
     except ConfigError as error:
         raise ModelError(f"{folder}: manifest cannot be read (wrong options: {error}); save the model again") from None
@@ -113,7 +113,7 @@ def read_number(folder: Path, manifest: Mapping[str, Any], name: str, most: int 
     value = manifest.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise ModelError(
-            f"{folder}: manifest cannot be read ({name} is {shown(value, 100)}, expected a number from 1 to {most}); "
+            f"{folder}: manifest cannot be read ({name} is {show(value, 100)}, expected a number from 1 to {most}); "
             "save the model again"
         )
     return value

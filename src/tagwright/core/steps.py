@@ -13,9 +13,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.atomic import check_replaceable, delete, delete_empty, locked, replace_file, replace_folder, writing
-from tagwright.core.checked import shown
-from tagwright.core.display import escaped
+from tagwright.core.atomic import (
+    check_replaceable,
+    delete,
+    delete_empty,
+    hold_lock,
+    replace_file,
+    replace_folder,
+    report_write_errors,
+)
+from tagwright.core.checked import show
+from tagwright.core.display import escape_controls
 from tagwright.core.saved import is_first, read_manifest, write_manifest, write_manifest_file
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError, option
 
@@ -151,7 +159,7 @@ class Start:
 
 
 @contextlib.contextmanager
-def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
+def open_steps(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
     """Yield the store of a training's steps, in the folder OUTPUT.training; the caller removes it after saving.
 
     Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, or
@@ -162,13 +170,13 @@ def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[St
     if output is None:
         yield Steps()
         return
-    folder = beside(output)
+    folder = training_folder(output)
     made = [parent for parent in folder.parents if not parent.exists()]
     with contextlib.ExitStack() as stack:
         if is_first():
-            with writing(folder):
+            with report_write_errors(folder):
                 folder.parent.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(locked(folder.with_name(f"{folder.name}.running"), 0, place=folder))
+                stack.enter_context(hold_lock(folder.with_name(f"{folder.name}.running"), 0, place=folder))
             _prepare(folder, start, resume=resume)
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -192,7 +200,7 @@ def remove(folder: Path) -> None:
         _log.warning("%s: is kept (%s)", folder, error)
 
 
-def beside(output: Path) -> Path:
+def training_folder(output: Path) -> Path:
     """Return the folder for the training of a tagger, beside the folder of the tagger."""
     return output.with_name(f"{output.name}.training")
 
@@ -224,11 +232,11 @@ def _check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any
 def _difference(name: str, old: object, new: object) -> str:
     if name.startswith("data."):
         return f"other {name.removeprefix('data.')}"
-    return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
+    return f"{name.removeprefix('options.')} {show(old)}, not {show(new)}"
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(escaped(f"tagwright: {text}\n"))
+    sys.stderr.write(escape_controls(f"tagwright: {text}\n"))
 
 
 def _prepare(folder: Path, start: Start, *, resume: bool) -> None:

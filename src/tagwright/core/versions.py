@@ -16,13 +16,13 @@ from pathlib import Path
 from tagwright.core.atomic import (
     ChangedError,
     delete,
-    locked,
+    hold_lock,
     remove_leftovers,
     replace_folder,
     replace_locked,
-    writing,
+    report_write_errors,
 )
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
 FILE = "current.json"
@@ -52,7 +52,7 @@ class Versions:
         name = f"{version:0>4}"
         if name not in (names := self.names):
             there = ", ".join(names) or "none"
-            raise ConfigError(f"{self.folder}: no version {shown(str(version), 100)}; there are {there}")
+            raise ConfigError(f"{self.folder}: no version {show(str(version), 100)}; there are {there}")
         return self.folder / KIND / name
 
     @property
@@ -144,9 +144,9 @@ class Versions:
     def changing(self) -> Iterator[list[str]]:
         """Yield `used`, to be changed by one process at a time; on leaving, it is written, and the change is made."""
         file = self.folder / FILE
-        with writing(file):
+        with report_write_errors(file):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with locked(file):
+            with hold_lock(file):
                 remove_leftovers(self.folder / KIND)
                 used, before = self.used, self.used
                 yield used

@@ -179,7 +179,7 @@ def run(
         timer = threading.Timer(seconds, expire)
         timer.start()
         try:
-            _bound(process.pid, memory, disk, seconds)
+            _limit_process(process.pid, memory, disk, seconds)
             with process:
                 assert process.stdout
                 printed = process.stdout.read(most + 1)
@@ -276,7 +276,7 @@ def _start(
         raise WorkerDied(f"{sys.executable} cannot be started: {error.strerror}") from None
 
 
-def _bound(process: int, memory: int, disk: int, seconds: float) -> None:
+def _limit_process(process: int, memory: int, disk: int, seconds: float) -> None:
     """Limit a program that has just been started, and let this process go before it.
 
     It ends after its time even if nobody is left to end it.

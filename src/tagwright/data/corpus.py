@@ -14,17 +14,17 @@ from typing import Self, overload
 import numpy as np
 
 from tagwright.core.atomic import full_disk_explained
-from tagwright.core.checked import shown
-from tagwright.core.display import FIRST, html_table, many
+from tagwright.core.checked import show
+from tagwright.core.display import FIRST, html_table, plural
 from tagwright.core.outputs import write_output
 from tagwright.core.progress import note
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.in_memory import Texts, located
+from tagwright.data.in_memory import Texts, locate_documents
 from tagwright.errors import InputError, one_line_of, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.files import open_sources
-from tagwright.readers.documents.records import Located, checked
+from tagwright.readers.documents.records import Located, check_document
 from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
 from tagwright.types import Document, Longs
@@ -100,7 +100,7 @@ class Corpus(Sequence[Document]):
         >>> Corpus.of([{"body": "They fly.", "codes": ["a"]}], text="body", labels="codes")[0].labels
         ('a',)
         """
-        return cls._build([("documents", located(documents, {**(columns or {}), **fields}, check=True))])
+        return cls._build([("documents", locate_documents(documents, {**(columns or {}), **fields}, check=True))])
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -113,7 +113,7 @@ class Corpus(Sequence[Document]):
         corpus = cls(Path(path))
         for row, line in enumerate(corpus._file.lines(0, len(corpus)), 1):
             try:
-                document = checked(document_file.from_line(line), Place(path, row))
+                document = check_document(document_file.from_line(line), Place(path, row))
                 as_saved = document_file.to_line(document) == line
             except ValueError:
                 as_saved = False
@@ -151,7 +151,7 @@ class Corpus(Sequence[Document]):
         return len(self._file)
 
     def __repr__(self) -> str:
-        return f"Corpus of {many(len(self), 'document')}"
+        return f"Corpus of {plural(len(self), 'document')}"
 
     def _repr_html_(self) -> str:
         rows = [[document.title, document.id, ", ".join(document.labels)] for document in self[:FIRST]]
@@ -211,7 +211,7 @@ class Corpus(Sequence[Document]):
 
 def repeated_id(id: str, first: str, second: str, *, by_line: bool) -> InputError:  # noqa: A002
     """The error to raise for two documents with the same id. by_line: it is the number of their lines."""
-    problem = f"the id {shown(id)} is also that of {first}; every document needs its own"
+    problem = f"the id {show(id)} is also that of {first}; every document needs its own"
     if by_line:
         remedy = f"name a column of ids: {option('columns', 'id=...', python='id=...')}"
         problem += f" (a row without id has the number of its line: {remedy})"
@@ -223,7 +223,7 @@ def _remove(file: DocumentFile, folder: "TemporaryDirectory[str]") -> None:
     folder.cleanup()
 
 
-def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
+def take_documents(documents: Sequence[Document], places: Longs) -> list[Document]:
     """Return the documents at these places; a corpus decodes no others."""
     return documents.take(places.tolist()) if isinstance(documents, Corpus) else [documents[i] for i in places.tolist()]
 
@@ -295,8 +295,8 @@ def distinct_texts(documents: Sequence[Document], rows: Longs) -> Longs:
     groups = text_groups(documents[row] for row in rows.tolist())
     firsts = np.unique(groups)
     if copies := np.setdiff1d(np.arange(len(rows)), firsts).tolist():
-        ids = " and ".join(shown(documents[rows[place].item()].id, 100) for place in (groups[copies[0]], copies[0]))
-        said = many(len(copies), "labelled document")
+        ids = " and ".join(show(documents[rows[place].item()].id, 100) for place in (groups[copies[0]], copies[0]))
+        said = plural(len(copies), "labelled document")
         note(f"{said} with the text of another (first: {ids}): measured on each text once")
     return rows[firsts]
 

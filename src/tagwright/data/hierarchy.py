@@ -11,7 +11,7 @@ from tagwright.types import Run
 
 
 class Hierarchy:
-    """What lies above the labels of a vocabulary. links: a row for each label, with those directly above it.
+    """The labels above each label of a vocabulary. links: a row for each label, with those directly above it.
 
     Owls below birds below animals, and fish, which also swim among animals:
 

@@ -12,14 +12,14 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from tagwright.core.checked import shown
-from tagwright.core.display import few, many
+from tagwright.core.checked import show
+from tagwright.core.display import list_first, plural
 from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.catalogue import relabelled
-from tagwright.readers.documents.columns import Columns, listed
-from tagwright.readers.documents.records import Located, Record, checked
+from tagwright.readers.documents.catalogue import relabel_document
+from tagwright.readers.documents.columns import Columns, parse_list
+from tagwright.readers.documents.records import Located, Record, check_document
 from tagwright.readers.documents.tables import class_names, from_rows, with_class_names
 from tagwright.readers.limits import each_within_limits
 from tagwright.readers.lines import Place, is_missing, is_nan
@@ -58,11 +58,11 @@ def to_documents(documents: Texts, is_label: Callable[[str], bool] | None = None
     >>> [(document.id, document.text) for document in to_documents(["Bees fly.", Document("w", "Wasps")])]
     [('1', 'Bees fly.'), ('w', 'Wasps')]
     """
-    items = located(documents)
+    items = locate_documents(documents)
     return (document for _, document in (each_within_limits(items, is_label=is_label) if is_label else items))
 
 
-def located(documents: Texts, columns: Columns | None = None, *, check: bool = False) -> Iterator[Located]:
+def locate_documents(documents: Texts, columns: Columns | None = None, *, check: bool = False) -> Iterator[Located]:
     """Each document with its position, from 1; of a `Path`, with its line. check: every `Document` is checked too.
 
     columns: field -> column, for tables and records. Raises InputError and ConfigError.
@@ -74,7 +74,7 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
     if isinstance(documents, Mapping):
         if not any(isinstance(value, str) for value in documents.values()):
             raise InputError(
-                f"the documents are a mapping with the keys {', '.join(map(shown, documents))}; give one of its "
+                f"the documents are a mapping with the keys {', '.join(map(show, documents))}; give one of its "
                 "values, or a list of records"
             )
         documents = [documents]
@@ -88,7 +88,7 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
             f"columns are given ({', '.join(columns)}), but the documents are no table and no records; a file is "
             "given as a Path, since a text stands for itself"
         )
-    items = _filled(items)
+    items = _fill_missing(items)
     return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(items, 1))
 
 
@@ -110,12 +110,12 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
         if not isinstance(document, Document):
             raise InputError(f"y has labels for more than the {count} documents; give a list for each")
         if own is missing:
-            raise InputError(f"y has labels for {many(count, 'document')}, but there are more; give a list for each")
+            raise InputError(f"y has labels for {plural(count, 'document')}, but there are more; give a list for each")
         if is_nan(own):
             unlabelled.append(str(count + 1))
-        yield _labelled(document, () if is_nan(own) else own, count + 1)
+        yield _with_given_labels(document, () if is_nan(own) else own, count + 1)
     if unlabelled:
-        _log.warning("y: %s without labels: %s", many(len(unlabelled), "row"), few(unlabelled))
+        _log.warning("y: %s without labels: %s", plural(len(unlabelled), "row"), list_first(unlabelled))
 
 
 def is_indicator(y: Any) -> bool:
@@ -123,16 +123,16 @@ def is_indicator(y: Any) -> bool:
     return getattr(y, "ndim", 1) == 2 and getattr(getattr(y, "dtype", None), "kind", "i") not in "OSTU"
 
 
-def _labelled(document: Document, labels: Any, position: int) -> Document:
+def _with_given_labels(document: Document, labels: Any, position: int) -> Document:
     ids = labels
     if isinstance(labels, str):
-        ids = [labels] if (several := listed(labels)) is None else several
+        ids = [labels] if (several := parse_list(labels)) is None else several
     if ids is None or not isinstance(ids, Iterable):
-        raise InputError(f"y of document {position} is {shown(labels)}, expected a list of ids or names of labels")
-    return relabelled(document, dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label)))
+        raise InputError(f"y of document {position} is {show(labels)}, expected a list of ids or names of labels")
+    return relabel_document(document, dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label)))
 
 
-def _filled(column: Iterable[Any]) -> Iterator[Any]:
+def _fill_missing(column: Iterable[Any]) -> Iterator[Any]:
     """The values of a list or column with empty texts for missing ones, which are counted, so that rows stay rows."""
     missing = list[str]()
     for row, value in enumerate(column, 1):
@@ -140,17 +140,17 @@ def _filled(column: Iterable[Any]) -> Iterator[Any]:
             missing.append(str(row))
         yield "" if is_missing(value) else value
     if missing:
-        _log.warning("documents: %s without text: %s", many(len(missing), "row"), few(missing))
+        _log.warning("documents: %s without text: %s", plural(len(missing), "row"), list_first(missing))
 
 
 def _to_document(item: object, place: Place, check: bool) -> Document:
     if isinstance(item, str):
         if place.line == 1 and len(item.split()) == 1 and os.path.exists(item):  # noqa: PTH110 - Path raises on long names
-            note(f"{shown(item)} is taken as a text; Path({shown(item)}) would read the file or folder of this name")
+            note(f"{show(item)} is taken as a text; Path({show(item)}) would read the file or folder of this name")
         return Document(str(place.line), abstract=clean(str(item)))
     if not isinstance(item, Document):
-        raise place.error(f"is {shown(item)}, expected a text, a Document, or a record in a list of records")
-    return checked(item, place) if check else item
+        raise place.error(f"is {show(item)}, expected a text, a Document, or a record in a list of records")
+    return check_document(item, place) if check else item
 
 
 def records_in(
@@ -172,7 +172,7 @@ def records_in(
 def _records(items: Iterable[object], name: str) -> Iterator[tuple[int, Record]]:
     for row, item in enumerate(items, 1):
         if not isinstance(item, Mapping):
-            raise InputError(f"is {shown(item)}, expected a record as the first is", name, row)
+            raise InputError(f"is {show(item)}, expected a record as the first is", name, row)
         yield row, item
 
 
@@ -188,7 +188,7 @@ def _items(values: Any, what: str, expected: str) -> Iterable[Any]:
     if hasattr(values, "to_pylist"):  # an Arrow array would give scalars
         return list(values.to_pylist())
     if isinstance(values, bytes) or not isinstance(values, Iterable):
-        raise InputError(f"the {what} {shown(values)}, expected {expected}")
+        raise InputError(f"the {what} {show(values)}, expected {expected}")
     return values
 
 

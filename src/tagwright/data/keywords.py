@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.readers.lines import Place, id_field, json_lines, texts_field, write_json_lines
 from tagwright.types import Label
 
@@ -38,7 +38,7 @@ def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dic
         place = Place(path, line)
         label = id_field(record, place)
         if labels is not None and label not in labels:
-            raise place.error(f"no label has the id {shown(label)}; give the vocabulary that the keywords are for")
+            raise place.error(f"no label has the id {show(label)}; give the vocabulary that the keywords are for")
         if "keywords" not in record:
             raise place.error(f"keywords is missing, expected a list of words; there are {', '.join(record)}")
         if label in keywords:

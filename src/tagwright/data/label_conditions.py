@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
-from tagwright.core.checked import nearest, shown
+from tagwright.core.checked import find_nearest, show
 from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask
 
@@ -72,7 +72,7 @@ class LabelConditions:
             kind, value = self._parsed(condition)
             places = self._places(kind, value)
             if not len(places):
-                raise ConfigError(f"{option(name, shown(condition))} fits no label; {self._remedy(kind, value)}")
+                raise ConfigError(f"{option(name, show(condition))} fits no label; {self._remedy(kind, value)}")
             (tops if kind == "branch" else fulfilling)[places] = True
         return fulfilling | self._vocabulary.branch(np.flatnonzero(tops)) if tops.any() else fulfilling
 
@@ -105,5 +105,5 @@ class LabelConditions:
         if not known:
             return f"no label of the vocabulary has a {kind}"
         label = None if kind in FIELDS else self._vocabulary.resolve(value)
-        near = nearest(value, known) if label is None else self._vocabulary.ids[label]
+        near = find_nearest(value, known) if label is None else self._vocabulary.ids[label]
         return f"did you mean {prefix}{near}?" if near else f"there are {prefix}{', '.join(known[:3])} ..."

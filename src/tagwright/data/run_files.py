@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.data import trec
 from tagwright.data.corpus import ids_of, text_key
 from tagwright.errors import InputError
@@ -127,11 +127,11 @@ def document_record(
 
 
 def run_digest(document: Document) -> str:
-    """What tells in a run which text was tagged, whatever its white space."""
+    """Return the digest by which a run tells which text was tagged, whatever its white space."""
     return text_key(document).hex()[:16]
 
 
-def fitting(run: Run, documents: Sequence[Document], digests: Mapping[str, str], path: Path | str) -> Run:
+def keep_matching(run: Run, documents: Sequence[Document], digests: Mapping[str, str], path: Path | str) -> Run:
     """The suggestions of a run, without those for documents that are not surely what was tagged; a line names them all.
 
     These have another text than the run's digest tells, or share their id with others, in a run without digests.
@@ -146,7 +146,7 @@ def fitting(run: Run, documents: Sequence[Document], digests: Mapping[str, str],
     ]
     if not doubted:
         return run
-    left_out = f"the suggestions for {many(len(doubted), 'document')} are left out"
+    left_out = f"the suggestions for {plural(len(doubted), 'document')} are left out"
     problem = f"{left_out}, as others may have been tagged under these ids: {', '.join(ids[row] for row in doubted)}"
     _log.warning("%s", InputError(problem, path))
     skip([InputError(problem, path)])
@@ -169,12 +169,11 @@ def read_run(
 ) -> Run:
     """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
 
-    digests: gets the digests of the texts that were tagged, by id, where the file has them (`fitting`). Suggestions
-    with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read as
-    `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the
-    line where there is one: an unknown document or label, a document or label twice, a
-    document without a line, a score that is not finite or is higher than the one before it, a confidence that is not a
-    number from 0 to 1.
+    digests: gets the digests of the texts that were tagged, by id, where the file has them (`keep_matching`).
+    Suggestions with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read
+    as `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the line where there is one: an
+    unknown document or label, a document or label twice, a document without a line, a score that is not finite or is
+    higher than the one before it, a confidence that is not a number from 0 to 1.
     """
     lines: Iterator[tuple[int, str]] = (numbered for numbered in open_lines(path) if numbered[1].strip())
     if first := next(lines, None):
@@ -189,13 +188,13 @@ def read_run(
         if document_id not in row_of:
             raise trec.unknown_document(document_id, row_of, place)
         if row_of[document_id] in rows:
-            raise place.error(f"document {shown(document_id)} has two lines; keep one of them")
+            raise place.error(f"document {show(document_id)} has two lines; keep one of them")
         rows[row_of[document_id]] = _suggestions(record, labels, place)
         if digests is not None and isinstance(digest := record.get("digest"), str):
             digests[document_id] = digest
     missing = [document_id for row, document_id in enumerate(document_ids) if row not in rows]
     if missing:
-        problem = f"no line for document {shown(missing[0])}, {len(missing)} of {len(document_ids)} have none"
+        problem = f"no line for document {show(missing[0])}, {len(missing)} of {len(document_ids)} have none"
         raise InputError(f'{problem}; one without suggestions is written with "suggestions": []', path)
     return Run.concat([rows[row] for row in range(len(document_ids))])
 
@@ -204,7 +203,7 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
     """The one row of a document."""
     suggestions = record.get("suggestions")
     if not isinstance(suggestions, list) or not all(isinstance(entry, dict) for entry in suggestions):
-        raise place.error(f'suggestions is {shown(suggestions)}, expected a list of {{"label": id, "score": number}}')
+        raise place.error(f'suggestions is {show(suggestions)}, expected a list of {{"label": id, "score": number}}')
     scores: dict[int, float] = {}
     confidences: list[float] = []
     before = math.inf
@@ -212,14 +211,14 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
         label = trec.label_with(id_field(entry, place, "label"), labels, place)
         score = finite_score(entry.get("score"), place)
         if label in scores:
-            raise place.error(f"label {shown(entry['label'])} is suggested twice")
+            raise place.error(f"label {show(entry['label'])} is suggested twice")
         if score > before:
             raise place.error(f"score {score} follows {before}, expected the best suggestion first; sort them")
         scores[label] = before = score
         if "confidence" in entry:
             confidence = entry["confidence"]
             if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-                raise place.error(f"confidence is {shown(confidence)}, expected a number from 0 to 1")
+                raise place.error(f"confidence is {show(confidence)}, expected a number from 0 to 1")
             confidences.append(confidence)
     return Run(
         np.array([0, len(scores)], np.int64),

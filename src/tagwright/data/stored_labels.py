@@ -14,7 +14,7 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable, check_ends, check_places
 from tagwright.errors import ModelError
@@ -47,7 +47,7 @@ class StoredLabels(Sequence[Label]):
         self._name_ends = _read_ends(folder, "names", size, len(self.names))
         self._broader_ends = _read_ends(folder, "broader", size, len(self._broader))
         self._names = _Lists(self.names.between, self._name_ends)
-        self._above = _Lists(partial(_placed, self._id, self._broader), self._broader_ends)
+        self._above = _Lists(partial(_read_placed, self._id, self._broader), self._broader_ends)
         loaded = {field: _Lists.load(folder, _FILES.get(field, field), size) for field in FIELDS}
         self._fields = {field: lists for field, lists in loaded.items() if lists is not None}
         if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
@@ -109,7 +109,7 @@ class StoredLabels(Sequence[Label]):
         """One label. Its id must lead to it, as suggestions rely on: checking all on loading would take too long."""
         label = self._between(position, position + 1)[0]
         if self.by_id.search(label.id) != position:
-            problem = f"damaged (the id {shown(label.id)} does not lead to its label)"
+            problem = f"damaged (the id {show(label.id)} does not lead to its label)"
             raise ModelError(f"{self._folder / 'ids.npy'}: {problem}; save the model again")
         return label
 
@@ -140,7 +140,7 @@ class _Lists:
 
     @classmethod
     def load(cls, folder: Path, name: str, size: int) -> Self | None:
-        """What `write` wrote; None where no label has any."""
+        """Read what `write` wrote; None where no label has any."""
         if not (folder / f"label_{name}.npy").exists():
             return None
         table = StringTable.load(folder, name)
@@ -148,7 +148,7 @@ class _Lists:
             return cls(table.between, _read_ends(folder, name, size, len(table)))
         places = read_array(folder, f"{name}_places", np.int32, (None,))
         check_places(folder / f"{name}_places.npy", places, len(table))
-        return cls(partial(_placed, table.__getitem__, places), _read_ends(folder, name, size, len(places)))
+        return cls(partial(_read_placed, table.__getitem__, places), _read_ends(folder, name, size, len(places)))
 
     @staticmethod
     def write(folder: Path, name: str, lists: Sequence[Sequence[str]]) -> None:
@@ -161,7 +161,7 @@ class _Lists:
             write_arrays(folder, {f"{name}_places": np.array([distinct[text] for text in texts], np.int32)})
             texts = list(distinct)
         StringTable.of(texts).save(folder, name)
-        write_arrays(folder, {f"label_{name}": _counted(map(len, lists))})
+        write_arrays(folder, {f"label_{name}": _sum_counts(map(len, lists))})
 
     def between(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The texts of the labels from `start` up to `end`."""
@@ -170,7 +170,7 @@ class _Lists:
         return [tuple(texts[one - ends[0] : other - ends[0]]) for one, other in pairwise(ends)]
 
 
-def _placed(text_at: Callable[[int], str], places: Ints, start: int, end: int) -> list[str]:
+def _read_placed(text_at: Callable[[int], str], places: Ints, start: int, end: int) -> list[str]:
     """The texts at some of these places."""
     wanted = places[start:end].tolist()
     known = {place: text_at(place) for place in set(wanted)}
@@ -192,8 +192,8 @@ def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:
         folder,
         {
             "broader": np.array([places[above] for label in labels for above in label.broader], np.int32),
-            "label_broader": _counted(len(label.broader) for label in labels),
-            "label_names": _counted(len(label.names) for label in labels),
+            "label_broader": _sum_counts(len(label.broader) for label in labels),
+            "label_names": _sum_counts(len(label.names) for label in labels),
         },
     )
     for field in FIELDS:
@@ -225,7 +225,7 @@ _READ: Mapping[str, Callable[[Sequence[str]], object]] = {
 "How the texts become the field again."
 
 
-def _counted(counts: Iterator[int]) -> Longs:
+def _sum_counts(counts: Iterator[int]) -> Longs:
     return np.cumsum(np.fromiter(counts, np.int64))
 
 

@@ -14,8 +14,8 @@ from tagwright.text.language import (
     language_of_document,
     languages_of_names,
     parse,
-    spelled,
-    spread,
+    sample_evenly,
+    spell_languages,
 )
 from tagwright.types import Document, Label
 
@@ -31,7 +31,7 @@ class TextLanguages:
     @cached_property
     def codes(self) -> list[str]:
         """The languages of the names, where labels have names in several and none was chosen; else none."""
-        some = spread(self.labels)
+        some = sample_evenly(self.labels)
         codes = frequent_languages((label.languages for label in some if has_all_names(label)), len(some))
         return codes if len(codes) > 1 else []
 
@@ -51,7 +51,7 @@ class TextLanguages:
         if not self._few:
             return ""
         code = language_of_document(document, known_codes())
-        return parse(code).name if code else spelled(languages_of_names(self.labels))
+        return parse(code).name if code else spell_languages(languages_of_names(self.labels))
 
     def searched(self, code: str) -> Sequence[Label]:
         """The labels with the names that a text in this language is searched for."""
@@ -63,8 +63,8 @@ class TextLanguages:
         return self._searched[code]
 
     def spoken(self, code: str) -> str:
-        """The languages of these names, as `spelled` writes them: for stems and stop words."""
-        return code if code and not self.codes else spelled(languages_of_names(self.searched(code)))
+        """The languages of these names, as `spell_languages` writes them: for stems and stop words."""
+        return code if code and not self.codes else spell_languages(languages_of_names(self.searched(code)))
 
 
 class _Searched(Sequence[Label]):

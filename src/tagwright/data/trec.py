@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.errors import InputError
 from tagwright.readers.lines import Place, finite_score, open_lines, write_lines
 from tagwright.text.words import clean
@@ -29,7 +29,7 @@ def run_lines(document_id: str, ranking: Iterable[tuple[str, float]]) -> Iterato
     ['my%20notes.txt Q0 bees 1 0.5 tagwright']
     """
     for rank, (label, score) in enumerate(ranking, 1):
-        yield f"{_encoded(document_id)} Q0 {_encoded(label)} {rank} {score} tagwright"
+        yield f"{_encode_id(document_id)} Q0 {_encode_id(label)} {rank} {score} tagwright"
 
 
 def is_run_line(line: str) -> bool:
@@ -44,7 +44,7 @@ def is_run_line(line: str) -> bool:
 def qrels_lines(gold: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -> Iterator[str]:
     """The gold labels of documents as lines of qrels, each with relevance 1."""
     for (labels, _), document_id in zip(gold, document_ids, strict=True):
-        yield from (f"{_encoded(document_id)} 0 {_encoded(label_ids[label])} 1" for label in labels.tolist())
+        yield from (f"{_encode_id(document_id)} 0 {_encode_id(label_ids[label])} 1" for label in labels.tolist())
 
 
 def write_qrels(gold: Run, document_ids: Sequence[str], label_ids: Sequence[str], path: Path | str) -> None:
@@ -62,10 +62,10 @@ def read_run_lines(
     """
     rows: dict[str, dict[int, tuple[np.float32, str]]] = {document_id: {} for document_id in document_ids}
     for place, fields in _fields(lines, path, "a TREC run: document Q0 label rank score name"):
-        document_id, label_id = _document(fields[0], rows, place), _known(fields[2], labels)
+        document_id, label_id = _document(fields[0], rows, place), _find_known(fields[2], labels)
         label = label_with(label_id, labels, place)
         if label in rows[document_id]:
-            raise place.error(f"label {shown(label_id)} is suggested twice for document {shown(document_id)}")
+            raise place.error(f"label {show(label_id)} is suggested twice for document {show(document_id)}")
         rows[document_id][label] = np.float32(finite_score(_number(fields[4]), place)), fields[2]
     ranked = [sorted(row.items(), key=itemgetter(1), reverse=True) for row in rows.values()]
     entries = [entry for row in ranked for entry in row]
@@ -84,13 +84,13 @@ def read_qrels(path: Path | str, document_ids: Sequence[str], labels: Collection
     """
     judged: dict[str, dict[str, bool]] = {document_id: {} for document_id in document_ids}
     for place, fields in _fields(open_lines(path), path, "TREC's qrels: document 0 label relevance"):
-        document_id, label = _document(fields[0], judged, place), _known(fields[2], labels)
+        document_id, label = _document(fields[0], judged, place), _find_known(fields[2], labels)
         if label in judged[document_id]:
-            raise place.error(f"label {shown(label)} is judged twice for document {shown(document_id)}")
+            raise place.error(f"label {show(label)} is judged twice for document {show(document_id)}")
         try:
             judged[document_id][label] = int(fields[3]) > 0
         except ValueError:
-            raise place.error(f"relevance is {shown(fields[3])}, expected a whole number") from None
+            raise place.error(f"relevance is {show(fields[3])}, expected a whole number") from None
     return [[label for label, right in row.items() if right] for row in judged.values()]
 
 
@@ -106,7 +106,7 @@ def _fields(lines: Iterable[tuple[int, str]], path: Path | str, expected: str) -
 
 
 def _document(field: str, known: Collection[str], place: Place) -> str:
-    document_id = _known(field, known)
+    document_id = _find_known(field, known)
     if document_id not in known:
         raise unknown_document(document_id, known, place)
     return document_id
@@ -115,7 +115,7 @@ def _document(field: str, known: Collection[str], place: Place) -> str:
 def label_with(label_id: str, labels: Mapping[str, int], place: Place) -> int:
     """The position of the label of a suggestion. Raises InputError for an unknown id."""
     if label_id not in labels:
-        raise place.error(f"no label has the id {shown(label_id)}; give the vocabulary that the run was made with")
+        raise place.error(f"no label has the id {show(label_id)}; give the vocabulary that the run was made with")
     return labels[label_id]
 
 
@@ -124,17 +124,17 @@ def unknown_document(document_id: str, known: Iterable[str], place: Place) -> In
     near = (other for other in known if other.endswith(f"/{document_id}") or document_id.endswith(f"/{other}"))
     remedy = "give the documents of the run"
     if similar := next(near, None):
-        remedy = f"there is {shown(similar)}: give its folder, or the file, in the same way as for the run"
-    return place.error(f"no document has the id {shown(document_id)}; {remedy}")
+        remedy = f"there is {show(similar)}: give its folder, or the file, in the same way as for the run"
+    return place.error(f"no document has the id {show(document_id)}; {remedy}")
 
 
-def _known(field: str, known: Collection[str]) -> str:
+def _find_known(field: str, known: Collection[str]) -> str:
     """The id that a field stands for."""
     decoded = clean(re.sub("%(?:20|25|0[9A-Da-d])", lambda code: unquote(code[0]), field))
     return decoded if decoded in known else clean(field)
 
 
-def _encoded(id_: str) -> str:
+def _encode_id(id_: str) -> str:
     return re.sub(r"[ \t-\r]|%(?=20|25|0[9A-Da-d])", lambda match: quote(match[0], safe=""), id_)
 
 

@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.core.checked import nearest, shown
-from tagwright.core.display import FIRST, few, html_table, many
+from tagwright.core.checked import find_nearest, show
+from tagwright.core.display import FIRST, html_table, list_first, plural
 from tagwright.core.extras import require
-from tagwright.core.garbage import uncollected
+from tagwright.core.garbage import pause_collection
 from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
@@ -32,7 +32,7 @@ from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import last_part, read_reference, with_sources
 from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, split_labels
 from tagwright.readers.documents.html import label_without_tags
-from tagwright.readers.headers import LIKE_LABELS, among
+from tagwright.readers.headers import LIKE_LABELS, is_among_words
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
 from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
@@ -47,7 +47,7 @@ from tagwright.readers.lines import (
     table_lines,
     write_lines,
 )
-from tagwright.readers.sources import is_address, main_code, names_of_source, recognised, source_of
+from tagwright.readers.sources import is_address, main_code, names_of_source, recognise_source, source_of
 from tagwright.readers.workbooks import write_workbook
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean
@@ -98,11 +98,11 @@ class Vocabulary(Sequence[Label]):
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
             _, twice = _first_duplicate(self._labels)
-            raise InputError(f"two labels have the id {shown(self._labels[twice].id)}; every label needs its own")
+            raise InputError(f"two labels have the id {show(self._labels[twice].id)}; every label needs its own")
         for label in self._labels:
             if not label.names or not all(name.strip() for name in label.names):
                 raise InputError(
-                    f"label {shown(label.id)} has the names {shown(label.names)}, expected one or more texts"
+                    f"label {show(label.id)} has the names {show(label.names)}, expected one or more texts"
                 )
 
     @classmethod
@@ -155,8 +155,8 @@ class Vocabulary(Sequence[Label]):
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
-        with uncollected():
-            located = _located(Path(path), language, likely, _format(Path(path), format), encoding)
+        with pause_collection():
+            located = _read_located(Path(path), language, likely, _format(Path(path), format), encoding)
             labels = [label for _, label in located]
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
@@ -167,7 +167,7 @@ class Vocabulary(Sequence[Label]):
                 line, label = located[second]
                 if first == second or not line:
                     raise
-                raise InputError(f"the id {shown(label.id)} is taken by line {located[first][0]}", path, line) from None
+                raise InputError(f"the id {show(label.id)} is taken by line {located[first][0]}", path, line) from None
             say_chosen(labels, vocabulary.frequent_languages, path, language)
             return vocabulary
 
@@ -199,14 +199,14 @@ class Vocabulary(Sequence[Label]):
 
         if changed := [label_id for label_id in self.ids if not skos.is_uri(label_id)]:
             _log.warning(
-                "%s of %d are no URIs, so others are written (first: %s)", many(len(changed), "id"), len(self),
-                shown(changed[0]),
+                "%s of %d are no URIs, so others are written (first: %s)", plural(len(changed), "id"), len(self),
+                show(changed[0]),
             )  # fmt: skip
         return skos.lines(self, format)
 
     def save(self, folder: Path) -> None:
         """Write arrays into an existing folder, for `load`."""
-        write_labels(self._labels, _folded, folder)
+        write_labels(self._labels, _fold_name, folder)
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
@@ -222,11 +222,11 @@ class Vocabulary(Sequence[Label]):
     def __repr__(self) -> str:
         first = [" ".join(self[place].name.split())[:40] for place in range(min(3, len(self)))]
         rest = ["..."] if len(self) > len(first) else []
-        return f"Vocabulary of {many(len(self), 'label')}: {', '.join(first + rest)}"
+        return f"Vocabulary of {plural(len(self), 'label')}: {', '.join(first + rest)}"
 
     def _repr_html_(self) -> str:
         rows = [[label.name, label.id, label.notation] for label in self[:FIRST]]
-        title = f"Vocabulary of {many(len(self), 'label')}"
+        title = f"Vocabulary of {plural(len(self), 'label')}"
         return html_table([["label", "id", "notation"], *rows], title, words=("id", "notation"))
 
     @overload
@@ -242,7 +242,7 @@ class Vocabulary(Sequence[Label]):
         if isinstance(position, slice):
             return Vocabulary(self._labels[position])
         if isinstance(position, str) and position not in self.index:
-            raise ConfigError(f"no label has the id {shown(position)}{self._nearest(position)}")
+            raise ConfigError(f"no label has the id {show(position)}{self._nearest(position)}")
         return self._labels[self.index[position] if isinstance(position, str) else position]
 
     def __iter__(self) -> Iterator[Label]:
@@ -303,7 +303,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def conditions(self) -> LabelConditions:
-        """What tells which labels fulfil conditions such as `notation:33*`."""
+        """The index of labels by conditions such as `notation:33*`."""
         return LabelConditions(self)
 
     def resolve(self, value: str) -> int | None:
@@ -324,7 +324,7 @@ class Vocabulary(Sequence[Label]):
     @cached_property
     def source(self) -> str:
         """MARC's code of this vocabulary, such as "gnd", where its ids tell it; else blank."""
-        return recognised(self.ids)[0]
+        return recognise_source(self.ids)[0]
 
     @cached_property
     def _source_names(self) -> frozenset[str]:
@@ -381,9 +381,9 @@ class Vocabulary(Sequence[Label]):
 
     def _is_part(self, position: int, heading: str) -> bool:
         """Whether a subdivided heading is narrower than the label, whose name is the main heading alone."""
-        names = {_folded(name) for name in self._labels[position].all_names}
+        names = {_fold_name(name) for name in self._labels[position].all_names}
         main, subdivision, _ = heading.partition("--")
-        return bool(subdivision) and _folded(main) in names and _folded(heading) not in names
+        return bool(subdivision) and _fold_name(main) in names and _fold_name(heading) not in names
 
     def has(self, value: str) -> bool:
         """Whether the value is a label, as `resolve` finds it."""
@@ -419,12 +419,12 @@ class Vocabulary(Sequence[Label]):
         kinds = ("not in the vocabulary", unknown, unknown), ("ambiguous", shared, [*ambiguous])
         for problem, names, labels in kinds:
             if count := sum(missing[label] for label in labels):
-                left_out = f"{problem} and are left out: {few(names)} (first: document {shown(first[labels[0]])})"
+                left_out = f"{problem} and are left out: {list_first(names)} (first: document {show(first[labels[0]])})"
                 _log.warning("%s of %s gold labels are %s", f"{count:,}", f"{of:,}", left_out)
 
     def _say_others(self, others: Counter[str], found: int, unknown: int) -> None:
         """Log how many subjects are of other vocabularies."""
-        codes = few([f"{code} {count:,}" for code, count in others.most_common()], 5)
+        codes = list_first([f"{code} {count:,}" for code, count in others.most_common()], 5)
         remedy = option("columns", f"labels={next(iter(others))}", python=f'labels="{next(iter(others))}"')
         unclear = f"which one these labels are, their ids do not tell; {remedy} says it"
         why = f"these labels are {self.source}" if self.source else unclear
@@ -441,10 +441,10 @@ class Vocabulary(Sequence[Label]):
             for field, values in document.metadata.items() if not labelled and count <= SAMPLE else ():
                 held.setdefault(field, []).extend(values)
             yield document
-        like = (field for field, values in held.items() if among(field, LIKE_LABELS) or self.has_all(values))
+        like = (field for field, values in held.items() if is_among_words(field, LIKE_LABELS) or self.has_all(values))
         if not labelled and (name := next(like, "")):
             problem = "none of %s has a label; the metadata %s looks like labels: %s"
-            _log.warning(problem, many(count, "document"), name, remedy(labels=name))
+            _log.warning(problem, plural(count, "document"), name, remedy(labels=name))
 
     def has_all(self, cells: Iterable[str]) -> bool:
         """Whether the cells of a column hold ids and names of two labels or more, and nothing else.
@@ -464,17 +464,17 @@ class Vocabulary(Sequence[Label]):
         >>> Vocabulary([Label("1", ("Mercury",)), Label("2", ("Mercury",))]).ambiguous(["mercury", "Venus"])
         {'mercury': ['1', '2']}
         """
-        unknown = {name: _folded(name) for name in names if self.resolve(name) is None}
+        unknown = {name: _fold_name(name) for name in names if self.resolve(name) is None}
         places, shared = {folded: set[int]() for folded in unknown.values()}, set[str]()
         for folded, found in places.items():
             if isinstance(self._labels, StoredLabels):
-                found |= {label for label, _ in self._labels.named(folded, _folded)}
+                found |= {label for label, _ in self._labels.named(folded, _fold_name)}
             elif self._names.get(folded, -1) is None:
                 shared.add(folded)
             if self._names_by_language.get(folded, -1) is None:
                 shared.add(folded)
         for place, label in enumerate(self if shared else ()):
-            for folded in shared.intersection(map(_folded, label.all_names)):
+            for folded in shared.intersection(map(_fold_name, label.all_names)):
                 places[folded].add(place)
         several = {name: sorted(places[folded]) for name, folded in unknown.items() if len(places[folded]) > 1}
         return {name: [self.ids[place] for place in found] for name, found in several.items()}
@@ -565,28 +565,30 @@ class Vocabulary(Sequence[Label]):
     @cached_property
     def _names(self) -> Mapping[str, int | None]:
         """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
-        others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
-        preferred = ((_folded(label.name), position) for position, label in enumerate(self))
-        return {**_unambiguous(others), **_unambiguous(preferred)}
+        others = ((_fold_name(name), position) for position, label in enumerate(self) for name in label.names[1:])
+        preferred = ((_fold_name(label.name), position) for position, label in enumerate(self))
+        return {**_find_unambiguous(others), **_find_unambiguous(preferred)}
 
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
         """Folded name in any language -> position, as `_names`: the first name in a language is preferred."""
-        names = [(position, code, _folded(name)) for position, code, name in self._tagged()]
+        names = [(position, code, _fold_name(name)) for position, code, name in self._tagged()]
         preferred = {(position, code): name for position, code, name in reversed(names)}
-        first = _unambiguous((name, position) for (position, _), name in preferred.items())
-        return {**_unambiguous((name, position) for position, _, name in names), **first}
+        first = _find_unambiguous((name, position) for (position, _), name in preferred.items())
+        return {**_find_unambiguous((name, position) for position, _, name in names), **first}
 
     @cached_property
     def _last_parts(self) -> Mapping[str, int | None]:
         """Last part of an id -> position, None where several ids share it."""
-        return _unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
+        return _find_unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
 
     @cached_property
     def _by_text(self) -> Mapping[str, Mapping[str, int | None]]:
         """Notation, or id of the same concept in another vocabulary -> position, None where several labels have it."""
         fields: tuple[Field, ...] = ("notation", "exact")
-        return {name: _unambiguous((text, at) for at, texts in self.texts(name) for text in texts) for name in fields}
+        return {
+            name: _find_unambiguous((text, at) for at, texts in self.texts(name) for text in texts) for name in fields
+        }
 
     def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
         """The position of each label that has texts in this field, and the texts."""
@@ -595,8 +597,8 @@ class Vocabulary(Sequence[Label]):
         return ((place, [texts] if isinstance(texts, str) else texts) for place, texts in enumerate(listed) if texts)
 
     def _with_name(self, name: str) -> int | None:
-        folded, labels = _folded(name), self._labels
-        return labels.with_name(folded, _folded) if isinstance(labels, StoredLabels) else self._names.get(folded)
+        folded, labels = _fold_name(name), self._labels
+        return labels.with_name(folded, _fold_name) if isinstance(labels, StoredLabels) else self._names.get(folded)
 
     def _referred(self, value: str) -> int | None:
         """The label of a notation or a reference."""
@@ -607,7 +609,7 @@ class Vocabulary(Sequence[Label]):
             (self._by_text["exact"].get(each) for each in ids),
             (self._by_text["notation"].get(each) for each in [name] if each),
             (self._with_name(each) for each in [name] if each),
-            (self._names_by_language.get(_folded(each)) for each in [name] if each),
+            (self._names_by_language.get(_fold_name(each)) for each in [name] if each),
         )
         return next((position for position in known if position is not None), None)
 
@@ -629,7 +631,7 @@ class Vocabulary(Sequence[Label]):
                 missing[label] += 1
                 first.setdefault(label, document.id)
             else:
-                problem = f"document {shown(document.id)} has the label {shown(label)}, which is "
+                problem = f"document {show(document.id)} has the label {show(label)}, which is "
                 if ids := self.ambiguous([label]).get(label):
                     raise InputError(f"{problem}ambiguous, the name of {', '.join(ids)}; give an id")
                 raise InputError(f"{problem}not in the vocabulary{self._nearest(label)}")
@@ -647,8 +649,8 @@ class Vocabulary(Sequence[Label]):
 
     def _nearest(self, label_id: str) -> str:
         """A hint for an error message."""
-        near = nearest(label_id, self.ids)
-        return f"; did you mean {shown(near)}?" if near else ""
+        near = find_nearest(label_id, self.ids)
+        return f"; did you mean {show(near)}?" if near else ""
 
 
 def label_test(vocabulary: Callable[[], Vocabulary]) -> Callable[[str], bool]:
@@ -664,7 +666,7 @@ def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     return next(twice, (0, 0))
 
 
-def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
+def _find_unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
     positions: dict[str, int | None] = {}
     for name, position in names:
         if positions.setdefault(name, position) != position:
@@ -672,7 +674,7 @@ def _unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
     return positions
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return " ".join(clean(name).casefold().split())
 
 
@@ -688,20 +690,20 @@ def _no_such_file(path: Path) -> str:
 def _format(path: Path, wanted: Format | None) -> Format:
     formats = dict.fromkeys([*_SUFFIXES.values(), "names"])
     if wanted is not None and wanted not in formats:
-        raise ConfigError(f"no vocabulary format {shown(wanted)}; there are {', '.join(formats)}")
+        raise ConfigError(f"no vocabulary format {show(wanted)}; there are {', '.join(formats)}")
     if path.is_dir():
         raise InputError("is a folder, expected a file of labels", path)
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if wanted is None and suffix in WORKBOOKS:
         raise InputError(NOT_READ, path)
     if wanted is None and suffix not in _SUFFIXES:
-        problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
+        problem = f"the name ends in {show(suffix)}, expected one of {', '.join(_SUFFIXES)}"
         remedy = "rename it, or in Python give format=" + ", ".join(formats)
         raise ConfigError(f"{path}: {problem}; {remedy}")
     return wanted or _SUFFIXES[suffix]
 
 
-def _located(
+def _read_located(
     path: Path, language: str | None, likely: Callable[[], str], file_format: Format, encoding: str
 ) -> list[tuple[int, Label]]:
     """The labels of a file, each with its line, 0 where there are no lines."""
@@ -715,7 +717,7 @@ def _located(
 
             return skos.read_labels(path, language, file_format, guess)
 
-        kept = _kept(path, ("skos", file_format, language, guess), parse)
+        kept = _read_through_cache(path, ("skos", file_format, language, guess), parse)
         return [(0, label_without_tags(label)) for label in kept]
 
     def read() -> list[tuple[int, Label]]:
@@ -728,7 +730,9 @@ def _located(
     return [(line, label_without_tags(label)) for line, label in in_encoding(path, encoding, read)]
 
 
-def _kept(path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]) -> list[Label]:
+def _read_through_cache(
+    path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]
+) -> list[Label]:
     """The labels that `parse` reads from this file with these options, from the cache if it has them.
 
     What `parse` says beside them is logged. Raises InputError when the file cannot be read, and what `parse` raises.
@@ -808,7 +812,7 @@ def to_vocabulary(
 def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
     """Labels of ids with names, or of names with descriptions; those with null or NaN for names are left out."""
     if blank := [str(key) for key, value in labels.items() if is_missing(value)]:
-        _log.warning("labels: %s without a name left out: %s", many(len(blank), "id"), few(blank))
+        _log.warning("labels: %s without a name left out: %s", plural(len(blank), "id"), list_first(blank))
         labels = {key: value for key, value in labels.items() if not is_missing(value)}
     texts = [value for value in labels.values() if isinstance(value, str)]
     words = sum(len(text.split()) for text in texts)

@@ -1,10 +1,10 @@
-"""What has changed between two vocabularies: labels that were added, that are gone, and that have another name."""
+"""Compare two vocabularies: labels that were added, that are gone, and that have another name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.core.progress import note
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.types import Label
@@ -36,7 +36,7 @@ class VocabularyChanges:
             before = labels.pop(label.id, None)
             if before is None:
                 added.append((label.id, label.name))
-            elif names := _renamed(before, label):
+            elif names := _find_renaming(before, label):
                 renamed.append((label.id, " -> ".join(names)))
         return cls(added, [(label.id, label.name) for label in labels.values()], renamed)
 
@@ -46,7 +46,7 @@ class VocabularyChanges:
     def __str__(self) -> str:
         added, gone, renamed = map(_examples, (self.added, self.gone, self.renamed))
         return (
-            f"{many(len(self.added), 'label')} added{added}, {len(self.gone):,} gone{gone}, "
+            f"{plural(len(self.added), 'label')} added{added}, {len(self.gone):,} gone{gone}, "
             f"{len(self.renamed):,} renamed{renamed}"
         )
 
@@ -64,7 +64,7 @@ def report_changes(old: Vocabulary, new: Vocabulary) -> None:
         note(f"the labels differ from those of the model: {changes}")
 
 
-def _renamed(before: Label, after: Label) -> tuple[str, str] | None:
+def _find_renaming(before: Label, after: Label) -> tuple[str, str] | None:
     """The first preferred names that differ, in the language of the preferred name after if possible; None: none do."""
     if before.name == after.name and before.languages == after.languages:
         return None

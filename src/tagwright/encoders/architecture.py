@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.core.saved import is_folder_name
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.errors import ModelError
@@ -165,7 +165,7 @@ def _check_numbers(file: Path, config: Mapping[str, Any]) -> None:
     for name in names:
         value = config.get(name, 1)
         if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value < 1 << 31 or value == 0:
-            raise ModelError(f"{file}: damaged ({name} is {shown(value, 100)}); get the model again")
+            raise ModelError(f"{file}: damaged ({name} is {show(value, 100)}); get the model again")
 
 
 def read_modules(folder: Path) -> list[tuple[str, str]]:
@@ -182,11 +182,9 @@ def read_modules(folder: Path) -> list[tuple[str, str]]:
     found = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in modules]
     for kind, path in found:
         if not isinstance(kind, str) or not isinstance(path, str) or not (path == "" or is_folder_name(path)):
-            raise ModelError(
-                f"{file}: damaged (a module is of type {shown(kind)} in {shown(path)}); get the model again"
-            )
+            raise ModelError(f"{file}: damaged (a module is of type {show(kind)} in {show(path)}); get the model again")
         if not _MODULE.fullmatch(kind):
-            raise ModelError(f"{file}: names the module {shown(kind)}, {_UNKNOWN}")
+            raise ModelError(f"{file}: names the module {show(kind)}, {_UNKNOWN}")
     return found  # type: ignore[return-value]  # checked just now
 
 
@@ -214,7 +212,7 @@ def check_named(folder: Path) -> None:
                 (value.startswith(libraries) and not _NAMED.fullmatch(value))
                 or ("attn_implementation" in key and "/" in value)
             ):
-                raise ModelError(f"{file}: names {shown(value)}, {_UNKNOWN}")
+                raise ModelError(f"{file}: names {show(value)}, {_UNKNOWN}")
 
 
 def read_json(file: Path) -> dict[str, Any]:

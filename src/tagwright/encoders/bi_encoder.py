@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from tagwright.core.atomic import delete, scratch_folder
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.compiled import Computed, is_installed
 from tagwright.encoders.device import Precision, current_settings, model_settings, uses_gpu
 from tagwright.encoders.graphs import write_graph
-from tagwright.encoders.layers import unit
+from tagwright.encoders.layers import normalize_in_place
 from tagwright.encoders.model_folder import EXPORTED, PACKAGED, copy_model, digest, model_files, revision_of
 from tagwright.encoders.precision import resolve
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.sentence_transformer import General, load_model, once, say_general, write_model
+from tagwright.encoders.sentence_transformer import General, cached_once, load_model, say_general, write_model
 from tagwright.encoders.static import encoder_folder, read_sketch
 from tagwright.encoders.token_table import TokenTable
-from tagwright.encoders.tokens import Fertility, read_tokenizer, unlimited
+from tagwright.encoders.tokens import Fertility, read_tokenizer, without_limits
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError, one_line_of
 from tagwright.registry import encoder_module
@@ -136,7 +136,7 @@ class BiEncoder:
         role: whether they are texts to be tagged ("query") or labels ("document"), each with its prompt. progress: the
         title of a progress bar on stderr; without one there is none. keep: whether to cache new vectors for later runs.
         """
-        unique, rows = _distinct(texts)
+        unique, rows = _find_distinct(texts)
         vectors, known = self._look_up(unique, role)
         missing = np.flatnonzero(~known)
         with bar(progress, len(missing)) as done:
@@ -144,10 +144,10 @@ class BiEncoder:
                 new = missing[start : start + 4096]
                 chunk = [unique[row] for row in new]
                 # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
-                vectors[new] = unit(self._computed(chunk, done, role)).astype(np.float16)
+                vectors[new] = normalize_in_place(self._computed(chunk, done, role)).astype(np.float16)
                 if self.cache and keep:
                     self.cache.put(chunk, vectors[new], self._key(role))
-        unit(vectors)
+        normalize_in_place(vectors)
         return vectors if len(unique) == len(texts) else vectors[rows]
 
     def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
@@ -155,7 +155,7 @@ class BiEncoder:
         with bar(progress, len(texts)) as done:
             return self._computed(texts, done, role) if texts else np.zeros((0, self.dim), np.float32)
 
-    @once
+    @cached_once
     def precision(self) -> Computed:
         """The number format of the computation. A static encoder gains nothing from fewer bits."""
         with model_settings(device=self._device):
@@ -186,12 +186,12 @@ class BiEncoder:
         """The most tokens of a text; None: no limit."""
         return self._architecture.max_length
 
-    @once
+    @cached_once
     def cache(self) -> EmbeddingCache | None:
         """The cached vectors of earlier runs, if enabled."""
         return EmbeddingCache(self.fingerprint, self.dim) if self.cached else None
 
-    @once
+    @cached_once
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
         version = 3  # increased when an unchanged model gives other vectors than before
@@ -216,7 +216,7 @@ class BiEncoder:
         """(texts,) letters per token in each text: see `tokens.Fertility`; NaN if unknown."""
         return self._fertility(texts) if self._fertility else np.full(len(texts.ends), np.nan, np.float32)
 
-    @once
+    @cached_once
     def _fertility(self) -> Fertility | None:
         """None for a model with another kind of tokenizer."""
         import tokenizers
@@ -230,10 +230,10 @@ class BiEncoder:
             tokenizer = forward.tokenizer
         else:
             tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
-            tokenizer = unlimited(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else tokenizer
+            tokenizer = without_limits(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else tokenizer
         return Fertility(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else None
 
-    @once
+    @cached_once
     def model(self) -> SentenceTransformer:
         """The sentence-transformers model, loaded when asked for. After training it, make an encoder `of` it."""
         self._check_unchanged()
@@ -249,7 +249,7 @@ class BiEncoder:
             return load_model(folder, self._architecture)
 
     def trainable(self) -> EncoderModel:
-        """What is trained: of a static encoder a table of its own, which needs no sentence-transformers."""
+        """Return the model to train: of a static encoder its table, which needs no sentence-transformers."""
         if isinstance(self._source, TokenTable):
             return self._source
         if isinstance(self._source, Path) and self._architecture.modules == ("StaticEmbedding",):
@@ -283,9 +283,9 @@ class BiEncoder:
 
     def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
         """(cached texts, dim) unit vectors of those that are cached, and (texts,) whether each is."""
-        unique, rows = _distinct(texts)
+        unique, rows = _find_distinct(texts)
         vectors, known = self._look_up(unique, role)
-        return unit(vectors[rows[known[rows]]]), known[rows]
+        return normalize_in_place(vectors[rows[known[rows]]]), known[rows]
 
     def sketch(self) -> TokenTable | None:
         """Rough vectors without computing a layer; None unless the model is a transformer in a folder.
@@ -310,7 +310,7 @@ class BiEncoder:
         return np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
 
     def _key(self, role: Role | None) -> str:
-        """What tells the vectors of a text apart: its prompt; and its role, where each has layers of its own."""
+        """Return the key of a text's vectors: its prompt, and its role where each role has layers of its own."""
         prompt = self._architecture.prompts.of(role)
         return f"{role} {prompt}" if role and "Router" in self._architecture.modules else prompt
 
@@ -319,7 +319,7 @@ class BiEncoder:
         if isinstance(self._source, Path) and _state(self._source) != self._found:
             raise ModelError(f"{self._source}: was replaced after it was loaded; load it, and its tagger, again")
 
-    @once
+    @cached_once
     def _forward(self) -> Forward:
         """How vectors are computed: without torch where that gives exactly what the model is."""
         self._check_unchanged()
@@ -359,7 +359,7 @@ def _save_graph(model: SentenceTransformer, folder: Path) -> None:
         write_graph(model.transformers_model, folder / EXPORTED[0][0])
         own = Transformer.read_exported(folder, read_architecture(folder), "float32")
         expected = np.asarray(model.encode([text], normalize_embeddings=True, show_progress_bar=False))
-        if own and float((unit(own([text])) * expected).sum()) >= 0.999:
+        if own and float((normalize_in_place(own([text])) * expected).sum()) >= 0.999:
             return
         say_general("its exported graph gives other vectors")
     except Exception as error:  # any error that three libraries may raise for what they cannot trace
@@ -367,7 +367,7 @@ def _save_graph(model: SentenceTransformer, folder: Path) -> None:
     delete((folder / EXPORTED[0][0]).parent, parts=[Path(name).name for name in EXPORTED[0]])
 
 
-def _distinct(texts: Sequence[str]) -> tuple[list[str], Longs]:
+def _find_distinct(texts: Sequence[str]) -> tuple[list[str], Longs]:
     """Each text once, and for each of the given ones its place among them."""
     row = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     return list(row), np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
@@ -382,5 +382,5 @@ def _state(folder: Path) -> dict[str, tuple[int, int]]:
 def _texts(record: object) -> dict[str, str]:
     """A table of texts from a manifest. Raises ConfigError for anything else."""
     if not isinstance(record, dict) or not all(isinstance(text, str) for text in record.values()):
-        raise ConfigError(f"its record is {shown(record, 100)}, expected names and texts")
+        raise ConfigError(f"its record is {show(record, 100)}, expected names and texts")
     return record

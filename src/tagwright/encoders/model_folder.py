@@ -92,7 +92,7 @@ _written: list[TemporaryDirectory[str]] = []
 "The folders of encoders that were given as objects; removed when Python ends."
 
 
-def pinned(name: str) -> str:
+def pin_revision(name: str) -> str:
     """The name with the commit that it stands for on this machine now, where it is a model of the Hub.
 
     Raises ModelError as `find` does.

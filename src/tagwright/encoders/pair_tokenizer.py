@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.tokens import unlimited
+from tagwright.encoders.tokens import without_limits
 from tagwright.encoders.transformer import SECOND, tokenize
 from tagwright.types import Longs
 
@@ -24,7 +24,7 @@ class PairTokenizer:
     """
 
     def __init__(self, tokenizer: Tokenizer, max_length: int) -> None:
-        self.tokenizer = unlimited(tokenizer)
+        self.tokenizer = without_limits(tokenizer)
         example = self.tokenizer.encode("a", "a")
         ids = np.array(example.ids, np.int64) + SECOND * np.array(example.type_ids, np.int64)
         first, second = ([i for i, text in enumerate(example.sequence_ids) if text == which] for which in (0, 1))

@@ -65,7 +65,7 @@ def formats() -> Mapping[Computed, bool]:
 
 
 def machine() -> bytes:
-    """What decides which formats are right and fast: the device, and what the user holds it to."""
+    """Return the settings that decide which formats are right and fast: the device, and its limits by the user."""
     if uses_gpu():
         return gpu_name().encode()
     return _processor() if is_installed() else b""

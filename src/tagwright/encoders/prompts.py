@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.errors import ConfigError, ModelError
 
 Role: TypeAlias = Literal["query", "document"]
@@ -20,7 +20,7 @@ Role: TypeAlias = Literal["query", "document"]
 
 @dataclass(frozen=True)
 class Prompts:
-    """What is put before a text. default: for texts that have no role. pooled: whether its tokens are pooled too."""
+    """The prompts before texts. default: for texts that have no role. pooled: whether its tokens are pooled too."""
 
     query: str = ""
     document: str = ""
@@ -38,7 +38,7 @@ class Prompts:
         """
         named = prompts or {}
         if not isinstance(named, Mapping) or not all(isinstance(text, str | None) for text in named.values()):
-            raise ModelError(f"the prompts of the model are {shown(prompts, 100)}, expected names and texts")
+            raise ModelError(f"the prompts of the model are {show(prompts, 100)}, expected names and texts")
         default = (named.get(default_name) if isinstance(default_name, str) else None) or ""
         query = named.get("query") or ""
         others = ("document", "passage", "corpus")  # in the order in which sentence-transformers looks for them
@@ -53,7 +53,7 @@ class Prompts:
         return replace(self, query=prompts.get("query", self.query), document=prompts.get("document", self.document))
 
     def of(self, role: Role | None) -> str:
-        """What is put before a text of this role."""
+        """Return the prompt before a text of this role."""
         return self.default if role is None else self.query if role == "query" else self.document
 
     @property

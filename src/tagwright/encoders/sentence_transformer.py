@@ -14,7 +14,7 @@ import numpy as np
 from tagwright.core.extras import require
 from tagwright.encoders.architecture import Architecture, check_named
 from tagwright.encoders.compiled import Computed
-from tagwright.encoders.device import best_device, feed, together
+from tagwright.encoders.device import best_device, feed, group_lengths
 from tagwright.encoders.prompts import NONE, Prompts, Role
 from tagwright.encoders.tokens import check_growth
 from tagwright.errors import ModelError
@@ -50,7 +50,7 @@ class General:
         order, longest = sorted(range(len(texts)), key=lambda i: len(texts[i])), self.model.max_seq_length or 512
         lengths = [min(len(texts[i]) + 2, longest) for i in order]  # a token is a character or more
         vectors: list[torch.Tensor] = []
-        for part in together(lengths, 64, feed(self.model.device).encoded):
+        for part in group_lengths(lengths, 64, feed(self.model.device).encoded):
             with self._lock, torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):
                 chunk = [texts[i] for i in order[part]]
                 options: Any = {"batch_size": len(chunk), "show_progress_bar": False, "convert_to_tensor": True}
@@ -125,7 +125,7 @@ def say_general(problem: object, file: Path | None = None) -> None:
     _log.warning("the model is computed by sentence-transformers, more slowly than by Tagwright: %s%s", where, reason)
 
 
-def once(function: Callable[[Any], T]) -> cached_property[T]:
+def cached_once(function: Callable[[Any], T]) -> cached_property[T]:
     """`functools.cached_property` with a lock, which that one lost in Python 3.12: a model is not loaded twice."""
     name, lock = function.__name__, threading.RLock()
 

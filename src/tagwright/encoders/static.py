@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagwright.core.atomic import writing
+from tagwright.core.atomic import report_write_errors
 from tagwright.core.cache import Cache, user_cache
-from tagwright.core.kept_folders import keep, new_folder, unpacked
+from tagwright.core.kept_folders import keep, new_folder, unpack_folder
 from tagwright.core.progress import note
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.layers import normalize, read_tensors
@@ -36,21 +36,21 @@ KIND, VERSION = "static encoder", 3
 
 def encoder_folder(name: str) -> Path:
     """The folder of the encoder called `name`, which may be "static". Raises ModelError as `find` and `distil` do."""
-    return distilled(user_cache()) if name == STATIC else find(name)
+    return distil_once(user_cache()) if name == STATIC else find(name)
 
 
 @functools.cache
-def distilled(cache: Cache) -> Path:
+def distil_once(cache: Cache) -> Path:
     """A folder with `distil()`, for this process: others may empty the cache, in which it is kept between processes.
 
     Raises ModelError as `distil` does, TagwrightError when no temporary folder can be written.
     """
     key = str(VERSION).encode()
-    if kept := unpacked(cache, KIND, key):
+    if kept := unpack_folder(cache, KIND, key):
         return kept
     note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
     folder = new_folder()
-    with writing(folder):
+    with report_write_errors(folder):
         distil(folder)
     keep(cache, KIND, key, folder)
     return folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tagwright.encoders.architecture import Architecture, read_modules
-from tagwright.encoders.layers import Map, applied, read_layers, read_tensors
+from tagwright.encoders.layers import Map, apply_layers, read_layers, read_tensors
 from tagwright.encoders.prompts import NONE, Prompts, Role
 from tagwright.encoders.tokens import read_tokenizer, tokenizer_of
 from tagwright.errors import ModelError
@@ -26,7 +26,7 @@ class TokenTable:
     def __init__(self, tokenizer: Tokenizer, table: Floats, prompts: Prompts = NONE, after: Sequence[Map] = ()) -> None:
         self.tokenizer, self.table, self.prompts, self.after = tokenizer, table, prompts, after
         self._tokenize = tokenizer_of(tokenizer)
-        self.dim = applied(after, np.zeros((1, table.shape[1]), np.float32)).shape[1]
+        self.dim = apply_layers(after, np.zeros((1, table.shape[1]), np.float32)).shape[1]
 
     @classmethod
     def read(cls, folder: Path, architecture: Architecture) -> TokenTable | None:
@@ -95,4 +95,4 @@ class TokenTable:
         cells = np.ones(len(tokens.ids), np.float32), tokens.ids.astype(np.int32), np.append(0, tokens.lengths.cumsum())
         vectors: Floats = csr_array(cells, (len(texts), len(self.table))) @ self.table
         vectors /= np.maximum(tokens.lengths, 1)[:, None]
-        return applied(self.after, vectors)
+        return apply_layers(self.after, vectors)

@@ -75,7 +75,7 @@ def tokenizer_of(tokenizer: Tokenizer) -> Tokenize:
     """Return a function that tokenises texts without special tokens, by cached words if that gives the same ids."""
     if tokenizes_words_independently(tokenizer):
         return WordTokenizer(tokenizer)
-    return lambda texts: _encoded(tokenizer, texts)
+    return lambda texts: _encode_whole(tokenizer, texts)
 
 
 def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
@@ -102,7 +102,7 @@ class WordTokenizer:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._longest: int | None = None
         if tokenizer.truncation:
-            self._longest, tokenizer = tokenizer.truncation["max_length"], unlimited(tokenizer)
+            self._longest, tokenizer = tokenizer.truncation["max_length"], without_limits(tokenizer)
         self.tokenizer = tokenizer
         self._rows: dict[str, int] = {}  # of each word, in self._tokens
         self._tokens, self._lock = Tokens.of([]), threading.Lock()
@@ -173,7 +173,7 @@ class Fertility:
     @cached_property
     def _unlimited(self) -> Tokenizer:
         """A copy for what the tokenizer truncates or pads: of one of 250,000 pieces it takes 0.2 GB."""
-        return unlimited(self._tokenizer)
+        return without_limits(self._tokenizer)
 
     def __call__(self, texts: Numbered) -> Floats:
         """(texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none."""
@@ -253,7 +253,7 @@ def _growth(rule: Mapping[str, Any]) -> float:
     return 1.0 + len(rule.get("prepend", ""))
 
 
-def unlimited(tokenizer: Tokenizer) -> Tokenizer:
+def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     """A copy that neither pads nor truncates."""
     copy: Tokenizer = tokenizer.from_str(tokenizer.to_str())
     copy.no_padding()
@@ -272,7 +272,7 @@ def no_panic() -> Iterator[None]:
         raise ModelError(f"the encoder's tokenizer is damaged ({error}); get the model again") from None
 
 
-def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
+def _encode_whole(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
     """The tokens of each text, each computed as a whole."""
     with no_panic():
         return Tokens.of([each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)])
@@ -282,13 +282,13 @@ def _encoded_together(tokenizer: Tokenizer, words: Sequence[str]) -> Tokens:
     """The tokens of each word, many encoded as one text with a special token between them: in half of the time."""
     special = (number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special)
     if (mark := next(special, None)) is None:
-        return _encoded(tokenizer, words)
+        return _encode_whole(tokenizer, words)
     between = f" {tokenizer.id_to_token(mark)} "
     texts = [between.join((*words[start : start + 100], "")) for start in range(0, len(words), 100)]
-    ids = _encoded(tokenizer, texts).ids
+    ids = _encode_whole(tokenizer, texts).ids
     ends = np.flatnonzero(ids == mark)
     if len(ends) != len(words):  # a word has a special token itself
-        return _encoded(tokenizer, words)
+        return _encode_whole(tokenizer, words)
     lengths = np.diff(ends, prepend=-1) - 1
     return Tokens(ids[ids != mark], _starts(lengths), lengths)
 

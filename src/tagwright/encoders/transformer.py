@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tagwright.encoders.architecture import Architecture, read_architecture
 from tagwright.encoders.compiled import Compiled, Computed
 from tagwright.encoders.graphs import bert_graph, read_graph
-from tagwright.encoders.layers import Map, applied, normalize, read_layers, read_tensors
+from tagwright.encoders.layers import Map, apply_layers, normalize, read_layers, read_tensors
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import say_general
@@ -53,7 +53,7 @@ class Transformer:
         tokenizer.enable_truncation(self.max_length)
         self._run, self._limits = Compiled(graph, precision), limits
         pooled = np.zeros((1, graph.output(0).partial_shape[1].get_length()), np.float32)
-        self.dim = len(applied(after, pooled)[0])
+        self.dim = len(apply_layers(after, pooled)[0])
 
     @classmethod
     def read(
@@ -78,7 +78,7 @@ class Transformer:
         after = layers(tensors) if layers else read_layers(folder, architecture)
         if after is None:
             return None
-        return cls._of(_bare(tensors), architecture, read_tokenizer(tokens), precision, after, file)
+        return cls._of(_rename_tensors(tensors), architecture, read_tokenizer(tokens), precision, after, file)
 
     @classmethod
     def _of(
@@ -166,7 +166,7 @@ class Transformer:
                 )
             if self.pooling == "mean" and skipped >= lengths[batch[0]]:
                 pooled[:] = 0
-            vectors[batch] = applied(self.after, pooled)
+            vectors[batch] = apply_layers(self.after, pooled)
             done(len(batch))
         return vectors
 
@@ -184,7 +184,7 @@ class Transformer:
         return {"ids": ids, "types": types}
 
 
-def _bare(weights: Mapping[str, Floats]) -> dict[str, Floats]:
+def _rename_tensors(weights: Mapping[str, Floats]) -> dict[str, Floats]:
     """The tensors by the names that BERT itself gives them: older files and models around it have others."""
     last = "embeddings.word_embeddings.weight"
     prefix = next((name.removesuffix(last) for name in weights if name.endswith(last)), "")
@@ -205,7 +205,7 @@ def tokenize(
     Long texts are read only as far as necessary. tokenizer: one that truncates at max_length. marks: whether to add
     [CLS] and [SEP].
     """
-    heads = [_head(text, 8 * max_length) for text in texts]
+    heads = [_first_words(text, 8 * max_length) for text in texts]
     with no_panic():
         tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
         for i, text in enumerate(texts):
@@ -233,7 +233,7 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return found
 
 
-def _head(text: str, length: int) -> str:
+def _first_words(text: str, length: int) -> str:
     """The first words of a text, at most `length` characters in all; all of it if it has no such words."""
     end = text.rfind(" ", 0, length) if len(text) > length else -1
     return text if end < 0 else text[:end]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from tagwright.core.display import few
+from tagwright.core.display import list_first
 from tagwright.core.progress import bar
 from tagwright.data import run_files
 from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, text_digests
@@ -18,12 +18,12 @@ from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
 from tagwright.evaluation import scores
-from tagwright.evaluation.metrics import ancestors, ceiling, labelled, unreached
+from tagwright.evaluation.metrics import ancestors, ceiling, count_unreached, mark_labelled
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
-from tagwright.tagger.cut import allowed_by, cut
+from tagwright.tagger.cut import allowed_by, cut_ranking
 from tagwright.types import Document, Longs, Mask, Run
 
 DEPTH = 100
@@ -83,7 +83,7 @@ class EvaluationSet:
         run: a row for each scored document.
         """
         longest = max(1, run.ranks.max(initial=0))  # the options are not to cut any row
-        return cut(self.vocabulary, run, replace(self.options, k=longest), self.own)
+        return cut_ranking(self.vocabulary, run, replace(self.options, k=longest), self.own)
 
 
 def evaluation_set(
@@ -136,7 +136,7 @@ def evaluation_set(
     own = np.array([vocabulary.index.get(id_, -1) if exclude_self else -1 for id_ in corpus.ids], np.int64)
     gold = known.without(own)
     # Documents with labels all of which are unknown or not allowed are no error; those without any are.
-    scorable, only_unknown = labelled(gold), np.array(had_labels, np.bool_) & ~labelled(known)
+    scorable, only_unknown = mark_labelled(gold), np.array(had_labels, np.bool_) & ~mark_labelled(known)
     if only_unknown.any():
         left_out, all_ = f"{only_unknown.sum():,}", f"{len(corpus):,}"
         _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)
@@ -246,7 +246,7 @@ def read_run(path: Path, data: EvaluationSet, depth: int = DEPTH) -> Run:
     texts = (each for each in data.corpus if digests and each.text.strip())  # a table of ids has no texts
     if told := [each.id for each in texts if digests.get(each.id, "") not in ("", run_files.run_digest(each))]:
         problem = "%s: %s of %s documents have other texts here than those that were tagged: %s"
-        _log.warning(problem, path, f"{len(told):,}", f"{len(data.corpus):,}", few(told))
+        _log.warning(problem, path, f"{len(told):,}", f"{len(data.corpus):,}", list_first(told))
     held = int(run.ranks.max(initial=0))
     if held < min(depth, len(data.vocabulary) - 1):  # one label may be left out as the document itself
         _log.warning(
@@ -277,4 +277,4 @@ def ceilings(tagger: Tagger, data: EvaluationSet) -> Ceilings:
             parts.setdefault(name, []).append(run)
     runs = {name: data.restrict(Run.concat(batches)) for name, batches in parts.items()}
     stages = {name: ceiling(run, data.gold) for name, run in runs.items()}
-    return Ceilings(len(data.gold), stages, unreached(runs["union"], data.gold, len(data.vocabulary)))
+    return Ceilings(len(data.gold), stages, count_unreached(runs["union"], data.gold, len(data.vocabulary)))

@@ -7,12 +7,12 @@ from itertools import islice
 
 import numpy as np
 
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.data.corpus import folded_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, advise
 from tagwright.readers.documents.catalogue import with_sources
-from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, unfound
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, find_unfound
 from tagwright.text.language import AUTO
 from tagwright.text.words import ANALYSIS, fold
 from tagwright.types import Document
@@ -29,7 +29,7 @@ SHOWN_FIELDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What data hold, their likely problems, and the methods that can learn from them.
+    """The contents of data, their likely problems, and the methods that can learn from them.
 
     facts: name -> number or text. warnings: a sentence for each likely problem. methods: for each method whether it can
     learn from these data. fields: metadata field -> whether its values join documents, those that do first. advice: the
@@ -67,9 +67,9 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, *, brief:
         warnings += [f"{name} looks like labels, whose ids or names it holds: --columns labels={name}" for name in like]
     if brief:
         facts["metadata fields"] = f"{len(fields)}, none of them read as text"
-        facts["fields that join documents"] = _shortened(joining)
-        facts["fields that nothing uses"] = _shortened(alone)
-    methods = _methods(survey, labels, _shortened(joining) if brief else ", ".join(joining))
+        facts["fields that join documents"] = _shorten_list(joining)
+        facts["fields that nothing uses"] = _shorten_list(alone)
+    methods = _methods(survey, labels, _shorten_list(joining) if brief else ", ".join(joining))
     return Description(facts, tuple(warnings), tuple(methods), fields, advise(survey.having["labels"]))
 
 
@@ -135,10 +135,10 @@ class Survey:
     def warnings(self) -> Iterator[str]:
         """Yield a warning for documents without text, and one for duplicates."""
         if self.empty:
-            yield f"{many(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
+            yield f"{plural(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
         if self.duplicates:
             first, second = self.duplicates[0]
-            yield f"{many(len(self.duplicates), 'document')} with the text of another, such as {second} and {first}"
+            yield f"{plural(len(self.duplicates), 'document')} with the text of another, such as {second} and {first}"
 
     def hub_warnings(self) -> Iterator[str]:
         """Yield a warning for each metadata field with hubs: values of so many documents that they say little."""
@@ -148,7 +148,7 @@ class Survey:
                 ((value, count),) = values.most_common(1)
                 most = f'"{value}" most: {count:,} ({count / len(self.words):.0%})'
                 link = "links" if large == 1 else "each link"
-                yield f"{many(large, 'value')} of {name} {link} more than {HUB:.0%} of all documents, {most}"
+                yield f"{plural(large, 'value')} of {name} {link} more than {HUB:.0%} of all documents, {most}"
 
 
 def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
@@ -170,21 +170,21 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
     shared = [(name, sorted(ids)) for name, ids in owners.items() if len(ids) > 1]
     if shared:
         name, ids = shared[0]
-        yield f'{many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
-    if missed := unfound(labels, [ExactMatch(labels, ExactMatchOptions(stem=AUTO))]):
+        yield f'{plural(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
+    if missed := find_unfound(labels, [ExactMatch(labels, ExactMatchOptions(stem=AUTO))]):
         (label, reason), more = missed[0], "`tagwright labels --verify` names all"
-        yield f"{many(len(missed), 'label')} never found by name, such as {label.name}: {reason}; {more}"
+        yield f"{plural(len(missed), 'label')} never found by name, such as {label.name}: {reason}; {more}"
     if cycle := labels.cycle():
         yield f"broader has a cycle: {' > '.join(cycle)}"
     if same := sum(label.id in survey.ids for label in labels):
-        yield f"{many(same, 'document')} with the id of a label; where no label is its own, score with --exclude-self"
+        yield f"{plural(same, 'document')} with the id of a label; where no label is its own, score with --exclude-self"
     found = ((each[0], *labels.subject(*each)) for each in survey.subjects)
     lacking = [(label, other) for label, position, other in found if position is None]
     if unknown := [label for label, other in lacking if not other]:
-        yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
+        yield f"{plural(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
     if others := [label for label, other in lacking if other]:
         codes = ", ".join(sorted({other for _, other in lacking if other}))
-        yield f"{many(len(others), 'subject')} of another vocabulary ({codes}), such as {min(others)}"
+        yield f"{plural(len(others), 'subject')} of another vocabulary ({codes}), such as {min(others)}"
 
 
 def _methods(survey: Survey, labels: Vocabulary | None, joining: str) -> Iterator[str]:
@@ -204,6 +204,6 @@ def _availability(having: int, documents: int, part: str) -> str:
     return f"yes, {having:,} of {documents:,} documents have {part}"
 
 
-def _shortened(names: Sequence[str]) -> str:
+def _shorten_list(names: Sequence[str]) -> str:
     shown, more = ", ".join(names[:SHOWN_FIELDS]), len(names) - SHOWN_FIELDS
     return f"{shown} and {more} more (--all)" if more > 0 else shown or "none"

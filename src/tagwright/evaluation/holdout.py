@@ -7,7 +7,7 @@ import numpy as np
 from tagwright.data.corpus import distinct_texts
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import option
-from tagwright.evaluation.metrics import Hits, labelled, ndcg
+from tagwright.evaluation.metrics import Hits, mark_labelled, ndcg
 from tagwright.evaluation.significance import paired_p_value
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Longs, Run
@@ -27,7 +27,7 @@ def validation_rows(
     >>> len(validation_rows(gold.take(range(199)), supervised=True))
     0
     """
-    rows = np.flatnonzero(labelled(gold))
+    rows = np.flatnonzero(mark_labelled(gold))
     rows = rows if documents is None else distinct_texts(documents, rows)
     count = min(200, len(rows) // (10 if supervised else 1))
     if count < 20:  # a result on so few would be random

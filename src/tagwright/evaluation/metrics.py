@@ -226,7 +226,7 @@ class AncestorOverlap:
         >>> AncestorOverlap.of(Run.from_rows([[2]]), Run.from_rows([[3]]), above, 1)
         AncestorOverlap(suggested=array([3.]), gold=array([2.]), shared=array([1.]))
         """
-        suggested, right = (_extended(part, above) for part in (run.top(k), gold))
+        suggested, right = (_extend_upwards(part, above) for part in (run.top(k), gold))
         shared = suggested.multiply(right)
         return cls(*(np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in (suggested, right, shared)))
 
@@ -307,19 +307,19 @@ def label_coverage(run: Run, labels: int, k: int) -> float:
     return len(np.unique(run.top(k).labels)) / labels
 
 
-def answered(run: Run) -> Doubles:
+def mark_answered(run: Run) -> Doubles:
     """answered: (documents,) 1 for a document with at least one suggestion, else 0.
 
-    >>> answered(Run.from_rows([[3], []])).tolist()
+    >>> mark_answered(Run.from_rows([[3], []])).tolist()
     [1.0, 0.0]
     """
     return (np.diff(run.indptr) > 0).astype(np.float64)
 
 
-def labelled(gold: Run) -> Mask:
+def mark_labelled(gold: Run) -> Mask:
     """(documents,) true where there is a gold label; the other documents cannot be scored.
 
-    >>> labelled(Run.from_rows([[3], []])).tolist()
+    >>> mark_labelled(Run.from_rows([[3], []])).tolist()
     [True, False]
     """
     return np.diff(gold.indptr) > 0
@@ -364,12 +364,12 @@ def ceiling(candidates: Run, gold: Run, depths: Sequence[int] = CEILING_DEPTHS) 
     return {"mean_size": mean_size, **recall, "R": float(hits.sum() / len(gold.labels))}
 
 
-def unreached(union: Run, gold: Run, labels: int) -> dict[int, int]:
+def count_unreached(union: Run, gold: Run, labels: int) -> dict[int, int]:
     """Label -> the number of documents for which it is gold and no candidate, largest first.
 
     union: the candidates of all stages. labels: size of the vocabulary.
 
-    >>> unreached(Run.from_rows([[0], [2]]), Run.from_rows([[0, 1], [1]]), 3)
+    >>> count_unreached(Run.from_rows([[0], [2]]), Run.from_rows([[0, 1], [1]]), 3)
     {1: 2}
     """
     missed = label_counts(gold.keep(~gold.held_by(union)), labels)
@@ -377,7 +377,7 @@ def unreached(union: Run, gold: Run, labels: int) -> dict[int, int]:
     return {int(label): int(missed[label]) for label in order}
 
 
-def _extended(run: Run, above: Any) -> Any:
+def _extend_upwards(run: Run, above: Any) -> Any:
     """Sparse (documents, labels): 1 for each label of a document and for all above it."""
     from scipy.sparse import csr_array
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.display import html_table, many
+from tagwright.core.display import html_table, plural
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import metrics
 from tagwright.evaluation.calibration import Calibration, Judged, assess
-from tagwright.evaluation.metrics import AncestorOverlap, Contingency, Gains, Hits, label_counts, labelled
+from tagwright.evaluation.metrics import AncestorOverlap, Contingency, Gains, Hits, label_counts, mark_labelled
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
 from tagwright.readers.lines import escape_formula
@@ -91,13 +91,13 @@ class Scores(Mapping[str, Score]):
 
     def __repr__(self) -> str:
         first = ", ".join(f"{name} {100 * score:.1f}" for name, score in list(self._all.items())[:3])
-        return f"Scores of {many(self.documents, 'document')}: {first} (%), {many(len(self), 'measure')}"
+        return f"Scores of {plural(self.documents, 'document')}: {first} (%), {plural(len(self), 'measure')}"
 
     def __str__(self) -> str:
-        return f"{many(self.documents, 'document')}\n{as_text(score_rows(self))}"
+        return f"{plural(self.documents, 'document')}\n{as_text(score_rows(self))}"
 
     def _repr_html_(self) -> str:
-        return html_table(score_rows(self), many(self.documents, "document"))
+        return html_table(score_rows(self), plural(self.documents, "document"))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form: documents, measures, the measures of each slice, calibration if there is any."""
@@ -186,14 +186,14 @@ def check_runs(gold: Run, *runs: Run) -> None:
     """
     if not len(gold):
         raise InputError("no documents to score; name documents with gold labels")
-    if not labelled(gold).all():
-        first = int(np.argmin(labelled(gold)))
+    if not mark_labelled(gold).all():
+        first = int(np.argmin(mark_labelled(gold)))
         raise InputError(f"document {first} (from 0) has no gold labels and cannot be scored; leave it out")
     for run in runs:
         if len(run) != len(gold):
             raise ValueError(f"a run over {len(run)} documents, with gold labels for {len(gold)}")
     if len(gold) < 10:
-        _log.warning("%s: too few for the intervals to say much; score 10 or more", many(len(gold), "document"))
+        _log.warning("%s: too few for the intervals to say much; score 10 or more", plural(len(gold), "document"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,18 +374,18 @@ def check_measures(names: Sequence[str]) -> None:
         kind, _, k = name.partition("@")
         if name != "answered" and not (kind in _KINDS and k.isdecimal() and int(k) > 0):
             kinds = ", ".join(f"{known}@k" for known in _KINDS)
-            near = f'did you mean "{_nearest(kind, k)}"?'
+            near = f'did you mean "{_find_nearest_measure(kind, k)}"?'
             raise ConfigError(f'no measure "{name}"; {near} There are {kinds}, with a number for k, and answered')
 
 
-def _nearest(kind: str, k: str) -> str:
+def _find_nearest_measure(kind: str, k: str) -> str:
     """Return the name of the measure that is most similar in spelling."""
-    known = {**_SYNONYMS, **{_folded(name): name for name in (*_KINDS, "answered")}}
-    near = known[difflib.get_close_matches(_folded(kind), known, 1, cutoff=0.0)[0]]
+    known = {**_SYNONYMS, **{_fold_measure(name): name for name in (*_KINDS, "answered")}}
+    near = known[difflib.get_close_matches(_fold_measure(kind), known, 1, cutoff=0.0)[0]]
     return near if near == "answered" else f"{near}@{int(k) if k.isdecimal() and int(k) else 5}"
 
 
-def _folded(kind: str) -> str:
+def _fold_measure(kind: str) -> str:
     return "".join(character for character in kind.casefold() if character.isalnum())
 
 
@@ -405,7 +405,7 @@ def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run)
         if kind == "F1":
             values = metrics.sample_f1(hits, np.diff(run.indptr), k)
         else:
-            values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else metrics.answered(run)
+            values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else metrics.mark_answered(run)
         return values, np.ones(len(values))
 
     return [fraction(name) for name in names]
@@ -435,7 +435,7 @@ def _slices(
     """
     for name, mask in ({} if counts is None else label_groups(counts)).items():
         kept_gold = gold.keep(mask[gold.labels])
-        documents = np.flatnonzero(labelled(kept_gold))
+        documents = np.flatnonzero(mark_labelled(kept_gold))
         if len(documents):
             yield name, run.keep(mask[run.labels]).take(documents), kept_gold.take(documents)
     for name, mask in ({} if lengths is None else length_groups(lengths)).items():

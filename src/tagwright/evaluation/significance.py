@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from tagwright.core.display import html_table, many
+from tagwright.core.display import html_table, plural
 from tagwright.errors import ConfigError
 from tagwright.evaluation.resampling import (
     MacroF1,
@@ -125,7 +125,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
 
     def __repr__(self) -> str:
         names = dict.fromkeys(name for pair in self for name in pair)
-        return f"Comparisons of {', '.join(names)} over {many(self.documents, 'document')}"
+        return f"Comparisons of {', '.join(names)} over {plural(self.documents, 'document')}"
 
     def __str__(self) -> str:
         tables = [f"{as_text(comparison_rows(pair))}\n{who_is_better(pair)}" for pair in self.pairs]
@@ -206,7 +206,7 @@ def compare_all(
     Raises the errors of `evaluate`, and ConfigError for fewer than two runs.
     """
     if len(runs) < 2:
-        raise ConfigError(f"got {many(len(runs), 'run')}, expected two or more to compare")
+        raise ConfigError(f"got {plural(len(runs), 'run')}, expected two or more to compare")
     check_runs(gold, *runs.values())
     inputs = MeasureInputs.of([*runs.values(), gold], measures, train, above)
     by_run = {name: resampled_measures(inputs, run, gold) for name, run in runs.items()}

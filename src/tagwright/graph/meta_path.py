@@ -56,10 +56,10 @@ def parse(expression: str, fields: Sequence[str]) -> MetaPath:
     return _Parser(_spelled_out(expression), fields).path()
 
 
-def possible(fields: Sequence[str]) -> list[str]:
+def possible_paths(fields: Sequence[str]) -> list[str]:
     """The ten meta-paths of MICoL (Table 4) that the fields allow, and P-field-P for every other field.
 
-    >>> possible(["venue", "tag"])
+    >>> possible_paths(["venue", "tag"])
     ['P-V-P', 'P-tag-P']
     """
     citing = list(CITATION_PATHS.values()) if set(fields) & set(EDGE_FIELDS) else []
@@ -67,10 +67,10 @@ def possible(fields: Sequence[str]) -> list[str]:
     venue = ["P-V-P"] if "venue" in fields else []
     both = ["P-(A,V)-P"] if author and venue else []
     others = [field for field in fields if field not in {"author", "venue", *EDGE_FIELDS}]
-    return citing + author + venue + both + [f"P-{_quoted(field)}-P" for field in others]
+    return citing + author + venue + both + [f"P-{_quote_name(field)}-P" for field in others]
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     match = _TOKEN.fullmatch(name)
     return name if match and match["name"] else f'"{name}"'
 
@@ -135,7 +135,7 @@ class _Parser:
         return fitting[0]
 
     def _problem(self, before: tuple[str, ...], link: str, after: tuple[str, ...]) -> str:
-        """What is wrong with a step, or ""."""
+        """Return the problem of a step, or ""."""
         documents = [set(types) == {DOCUMENT} for types in (before, after)]
         if len(before) > 1 and len(after) > 1:
             return "a bracket must be between two single P"
@@ -154,7 +154,7 @@ class _Parser:
     def _data(self) -> str:
         if not self.fields:
             return "the documents have no metadata, so no meta-path is possible"
-        return f"the documents have {', '.join(self.fields)}, which allow {', '.join(possible(self.fields))}"
+        return f"the documents have {', '.join(self.fields)}, which allow {', '.join(possible_paths(self.fields))}"
 
     def _tokens(self) -> list[tuple[str, str, int]]:
         tokens, end, text = list[tuple[str, str, int]](), 0, self.expression

@@ -83,7 +83,7 @@ class Branch(NamedTuple):
 
     def shared(self, starts: Longs, ends: Longs) -> Longs:
         """Return the number of nodes between starts[i] and ends[i]."""
-        return _common(self.there.forward[starts], self.back.backward[ends])
+        return _count_common(self.there.forward[starts], self.back.backward[ends])
 
 
 class Bracket(NamedTuple):
@@ -181,7 +181,7 @@ class Neighbours:
 
     def sizes(self, documents: Longs) -> Longs:
         """|N_M(d)| of each of these documents."""
-        return _joined([np.diff(rows.indptr) for rows in self._listed(documents)])
+        return _join_arrays([np.diff(rows.indptr) for rows in self._listed(documents)])
 
     def any(self) -> bool:
         """Whether the meta-path joins two documents at all."""
@@ -200,7 +200,7 @@ class Neighbours:
         for batch in _batches((self.walks if self._listed_only else self._walks_before)[documents]):
             starts, ends = documents[batch], others[batch]
             if self._listed_only:
-                joined[batch] = _common(self._list(starts), _singles(ends, len(self))) > 0
+                joined[batch] = _count_common(self._list(starts), _singles(ends, len(self))) > 0
             else:
                 joined[batch] = self._ways(self._reach(starts, self._before), starts, ends) > 0
         return joined
@@ -210,9 +210,9 @@ class Neighbours:
         drawn = np.full(len(documents), -1)
         if not self._listed_only:
             many = np.flatnonzero(self.walks[documents] > LISTED)
-            drawn[many] = _joined([self._draw_by_rejection(part, rng) for part in self._parts(documents[many])])
+            drawn[many] = _join_arrays([self._draw_by_rejection(part, rng) for part in self._parts(documents[many])])
         rest = np.flatnonzero(drawn < 0)
-        drawn[rest] = _joined([_pick(rows, rng) for rows in self._listed(documents[rest])])
+        drawn[rest] = _join_arrays([_pick(rows, rng) for rows in self._listed(documents[rest])])
         return drawn
 
     def draw_by_value(self, documents: Longs, rng: np.random.Generator) -> Longs:
@@ -225,7 +225,7 @@ class Neighbours:
             raise ConfigError(
                 f'meta-path "{self.expression}": by_value draws one value at a time; use a path without ()'
             )
-        return _joined([self._draw_one_value(part, rng) for part in self._parts(documents)])
+        return _join_arrays([self._draw_one_value(part, rng) for part in self._parts(documents)])
 
     def sample(self, count: int, *, seed: int = 0, epoch: int = 0, by_value: bool = False) -> tuple[Longs, Longs]:
         """Draw documents that have a neighbour, and one neighbour d+ of each (MICoL A.3.1): two arrays (count,).
@@ -244,12 +244,14 @@ class Neighbours:
                 missing -= len(pairs[-1][0])
                 if missing <= 0:
                     break
-            pool = np.sort(_joined([documents for documents, _ in pairs[passed:]]))
+            pool = np.sort(_join_arrays([documents for documents, _ in pairs[passed:]]))
         if missing > 0:
             others = ", ".join(self.alternatives())
             remedy = f"these do join some: {others}" if others else "nor does any other usual meta-path"
             raise InputError(f'meta-path "{self.expression}" joins no two of the {len(self)} documents; {remedy}')
-        return _joined([documents for documents, _ in pairs])[:count], _joined([drawn for _, drawn in pairs])[:count]
+        return _join_arrays([documents for documents, _ in pairs])[:count], _join_arrays([drawn for _, drawn in pairs])[
+            :count
+        ]
 
     def _draw_by_rejection(self, documents: Longs, rng: np.random.Generator) -> Longs:
         """Draw a walk uniformly and accept its end with 1 / (number of walks to it): ends are then uniform."""
@@ -286,7 +288,7 @@ class Neighbours:
 
     def _ways(self, before: Rows, documents: Longs, ends: Longs) -> Longs:
         """From how many nodes of row before[i] the last step leads to ends[i]; 0 where that is no neighbour."""
-        ways = _common(before, self._last.backward[ends])
+        ways = _count_common(before, self._last.backward[ends])
         ways[ends == documents] = 0
         for place, branch in enumerate(self._branches):
             ways[(branch.shared(documents, ends) if place else ways) < branch.times] = 0
@@ -400,10 +402,10 @@ def _as_ones(rows: Rows) -> Rows:
     return rows
 
 
-def _common(left: Rows, right: Rows) -> Longs:
+def _count_common(left: Rows, right: Rows) -> Longs:
     """For each i, the number of columns that row i of both matrices has."""
     return np.asarray(left.multiply(right).sum(axis=1), np.int64)
 
 
-def _joined(parts: Sequence[NDArray[np.integer]]) -> Longs:
+def _join_arrays(parts: Sequence[NDArray[np.integer]]) -> Longs:
     return np.concatenate([np.zeros(0, np.int64), *parts])

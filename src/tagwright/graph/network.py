@@ -22,7 +22,7 @@ import numpy as np
 
 from tagwright.core.progress import bar
 from tagwright.errors import InputError
-from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible
+from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible_paths
 from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
 from tagwright.types import Document, Longs
 
@@ -98,7 +98,7 @@ class Graph:
 
     def joining(self) -> list[str]:
         """Of the usual meta-paths over these fields, those that join at least two documents."""
-        return [expression for expression in possible(self.fields) if self.follow(expression).any()]
+        return [expression for expression in possible_paths(self.fields) if self.follow(expression).any()]
 
     def coverage(self, expression: str, seed: int = 0) -> Coverage:
         """Measure what a meta-path joins. Raises ConfigError as `follow` does."""
@@ -122,7 +122,7 @@ class Graph:
 
         Raises ConfigError as `follow` does, before anything is measured; InputError when no document has metadata.
         """
-        paths = [self.follow(path).expression for path in expressions] or possible(self.fields)
+        paths = [self.follow(path).expression for path in expressions] or possible_paths(self.fields)
         if not paths:
             raise InputError(f"none of the {self.documents} documents has metadata, so no meta-path joins them")
         measured = []

@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Request:
-    """What the model is asked. content: plain JSON, the user's message. schema: of the answer, in JSON Schema.
+    """A question to the model. content: plain JSON, the user's message. schema: of the answer, in JSON Schema.
 
     questions: by their ids, for a decision model, which answers each by the probability of yes; the content is then
     what it decides about, and there are no instructions and no schema.
@@ -99,11 +99,11 @@ class Client:
         self.options, self._delay, self.calls, self.tokens = options, delay, 0, 0
         self._began: float | None = None  # when the first call was made, by `time.monotonic`
         self._failures, self._silent = 0, 0.0  # failures one after the other; no call before this time
-        self._address, self._key = _checked(address), key
+        self._address, self._key = _check_address(address), key
         self._lock, self._slots = threading.Lock(), threading.BoundedSemaphore(options.parallel)
 
     def ask(self, requests: Sequence[Request], check: Callable[[str, int], T | None], without: str) -> list[T | None]:
-        """What `check` makes of each answer, by its text and the place of the request; None without a valid answer.
+        """Return `check` of each answer, by its text and the place of the request; None without a valid answer.
 
         check: None for an answer that cannot be used. without: what happens to a request then, for the warning.
         """
@@ -274,7 +274,7 @@ def client(options: LlmOptions) -> Client:
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"{KEY} holds characters that no key has; expected letters, digits and signs in one line")
     with _MAKING:  # one budget for all threads
-        return _shared(address, key, json.dumps(asdict(options)))
+        return _share_client(address, key, json.dumps(asdict(options)))
 
 
 def ask_if_possible(
@@ -298,11 +298,11 @@ _MAKING = threading.Lock()
 
 
 @functools.cache
-def _shared(address: str, key: str, options: str) -> Client:
+def _share_client(address: str, key: str, options: str) -> Client:
     return Client(address, key, build(LlmOptions, json.loads(options)))
 
 
-def _checked(address: str) -> str:
+def _check_address(address: str) -> str:
     """The address without its last slash. Raises ConfigError, which does not show a password in it."""
     try:
         parts = urlsplit(address)
@@ -323,7 +323,7 @@ def _reply(body: bytes) -> tuple[str, int | None]:
     try:
         completion = json.loads(body)
         text = completion["choices"][0]["message"]["content"]
-        tokens = _used(completion, "prompt_tokens", "completion_tokens")
+        tokens = _count_used_tokens(completion, "prompt_tokens", "completion_tokens")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise NoAnswerError("an answer is no chat completion") from None
     if not isinstance(text, str | None):
@@ -335,12 +335,12 @@ def _decisions(body: bytes) -> tuple[str, int | None]:
     """The answers of a decision model as JSON, and the tokens. Raises NoAnswerError as `_reply` does."""
     try:
         decided = json.loads(body)
-        return json.dumps(decided["answers"]), _used(decided, "input_tokens", "output_tokens")
+        return json.dumps(decided["answers"]), _count_used_tokens(decided, "input_tokens", "output_tokens")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise NoAnswerError("an answer holds no decisions") from None
 
 
-def _used(answer: Mapping[str, Any], *names: str) -> int | None:
+def _count_used_tokens(answer: Mapping[str, Any], *names: str) -> int | None:
     tokens = [(answer.get("usage") or {}).get(name) for name in names]
     counted = [each for each in tokens if isinstance(each, int) and 0 <= each < 1 << 31]
     return sum(counted) if len(counted) == len(tokens) else None

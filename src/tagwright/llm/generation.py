@@ -8,7 +8,7 @@ from typing import Any
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.llm.client import Request, client
 from tagwright.llm.options import LlmOptions, instructions
-from tagwright.llm.texts import TEXT, describe, read_answer, schema, usable
+from tagwright.llm.texts import TEXT, clean_answer, describe, read_answer, schema
 from tagwright.readers.labels.jsonl import to_record
 from tagwright.text.language import AUTO, resolve
 
@@ -16,7 +16,7 @@ LONGEST = 500
 "Characters of a description."
 
 
-def described(labels: Vocabulary, options: LlmOptions, language: str = AUTO) -> Iterator[Mapping[str, Any]]:
+def describe_labels(labels: Vocabulary, options: LlmOptions, language: str = AUTO) -> Iterator[Mapping[str, Any]]:
     """The record of every label; those without a description get one.
 
     In `described_by` they say which model wrote it, by which instructions, and when.
@@ -31,7 +31,7 @@ def described(labels: Vocabulary, options: LlmOptions, language: str = AUTO) -> 
     ]
 
     def valid(text: str, _: int) -> str | None:
-        return usable(read_answer(text, "description"), LONGEST) or None
+        return clean_answer(read_answer(text, "description"), LONGEST) or None
 
     answers = client(options).ask(requests, valid, "stay without a description")
     written = {place: text for place, text in zip(places, answers, strict=True) if text}

@@ -1,4 +1,4 @@
-"""What a model is told of a label, and what can be used of the texts that it answers."""
+"""The texts that a language model gets of a label, and the checks of the texts that it answers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -36,10 +36,10 @@ def read_answer(text: str, name: str) -> Any:
         return None
 
 
-def usable(text: object, longest: int) -> str:
+def clean_answer(text: object, longest: int) -> str:
     r"""A text in one line without control characters; empty for anything else, and for one that is too long.
 
-    >>> usable("Insects\n that\x1b make honey. ", 40), usable("Insects", 4), usable(7, 40)
+    >>> clean_answer("Insects\n that\x1b make honey. ", 40), clean_answer("Insects", 4), clean_answer(7, 40)
     ('Insects that make honey.', '', '')
     """
     line = " ".join(clean(text).split()) if isinstance(text, str) else ""

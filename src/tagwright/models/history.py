@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tagwright.core.atomic import read_whole, replace_file
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.core.saved import check_files, read_manifest, write_manifest
 from tagwright.core.versions import Versions, in_use
 from tagwright.data.corpus import Corpus
@@ -18,7 +18,7 @@ from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.evaluation import dataset
 from tagwright.evaluation.significance import Comparisons
-from tagwright.models.record import make_record, measured, model_card
+from tagwright.models.record import make_record, model_card, record_scores
 from tagwright.tagger import KIND, Tagger
 
 RECORD, CARD = "record.json", "card.md"
@@ -35,7 +35,7 @@ class Version:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What it was made from and what was measured of it. Raises ModelError if it cannot be read."""
+        """The record of its training and its scores. Raises ModelError if it cannot be read."""
         try:
             return dict(json.loads((self.folder / RECORD).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
@@ -99,9 +99,11 @@ class Models:
                 tagger, origin = model, "Python"
             else:
                 source = in_use(model)
-                tagger, origin = read_whole(source, lambda: _copied(source, target)), str(model)
+                tagger, origin = read_whole(source, lambda: _copy_checked(source, target)), str(model)
             record = make_record(tagger, target, origin)
-            if same := next((each for each in self if _recorded(each).get("digests") == record["digests"]), None):
+            if same := next(
+                (each for each in self if _read_record_or_none(each).get("digests") == record["digests"]), None
+            ):
                 raise _KnownError(same)
             _warn_of_blind(name, record)
             _write(Version(name, target), record)
@@ -145,7 +147,7 @@ class Models:
         with self._versions.changing():  # others may compare, or remove a version
             for each, besides in zip(pair, reversed(pair), strict=True):
                 if each.folder.is_dir():
-                    _write(each, measured(each.record, scores[each.name], corpus.digest(), besides.name))
+                    _write(each, record_scores(each.record, scores[each.name], corpus.digest(), besides.name))
         return dataset.compare(runs, task)
 
     def promote(self, version: str | int) -> Version:
@@ -177,7 +179,7 @@ def _version(folder: Path) -> Version:
     return Version(folder.name, folder)
 
 
-def _copied(source: Path, target: Path) -> Tagger:
+def _copy_checked(source: Path, target: Path) -> Tagger:
     """Copy a saved tagger, check every byte of the copy, and load the original: a loaded folder cannot be renamed."""
     shutil.copytree(source, target, dirs_exist_ok=True)
     check_files(target, read_manifest(target, KIND).get("files"), whole=True)
@@ -215,7 +217,7 @@ def _warn_of_better(version: Version, others: Iterable[Version]) -> None:
 
 def _warn_of_confidences(version: Version, before: Version) -> None:
     """Warn if a version estimates no confidences, where the one before does."""
-    if _recorded(before).get("confidences") and _recorded(version).get("confidences") is False:
+    if _read_record_or_none(before).get("confidences") and _read_record_or_none(version).get("confidences") is False:
         _log.warning(
             "version %s estimates no confidences, as %s does: it refuses thresholds of confidence; train auto, with "
             "labelled documents, gives a tagger that estimates them",
@@ -224,10 +226,10 @@ def _warn_of_confidences(version: Version, before: Version) -> None:
 
 
 def _scores(version: Version) -> Sequence[Any]:
-    return cast("Sequence[Any]", _recorded(version).get("scores", []))
+    return cast("Sequence[Any]", _read_record_or_none(version).get("scores", []))
 
 
-def _recorded(version: Version) -> Mapping[str, Any]:
+def _read_record_or_none(version: Version) -> Mapping[str, Any]:
     """The record of a version; empty where it cannot be read, which stops no promotion."""
     try:
         return version.record
@@ -238,5 +240,5 @@ def _recorded(version: Version) -> Mapping[str, Any]:
 def _warn_of_blind(name: str, record: Mapping[str, Any]) -> None:
     """Warn if a version has learned from documents that were reviewed blind."""
     if count := sum(each.get("learned_from", {}).get("blind", 0) for each in record["trainings"]):
-        known = f"{many(count, 'document')} reviewed blind"
+        known = f"{plural(count, 'document')} reviewed blind"
         _log.warning("version %s has learned from %s, which say nothing of how good it is", name, known)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.core.saved import read_manifest
 from tagwright.core.steps import digest
 from tagwright.evaluation.advice import next_step
@@ -33,7 +33,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     languages = main_languages(recognise(vocabulary_texts(labels)))
     repeated = ("method", "date", "version", "learned_from", "data", "texts", "combined")
     return {
-        "added": now(),
+        "added": current_time(),
         "from": origin,
         "tagwright": __version__,
         "digests": {
@@ -51,19 +51,25 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     }
 
 
-def measured(record: Mapping[str, Any], scores: Scores, documents: str, besides: str) -> dict[str, Any]:
+def record_scores(record: Mapping[str, Any], scores: Scores, documents: str, besides: str) -> dict[str, Any]:
     """The record with scores, in place of those on the same documents. documents: their digest.
 
     besides: the version that was measured on them at the same time.
     """
     others = [each for each in record["scores"] if each["digest"] != documents]
     values = {name: score.to_json() for name, score in scores.measures.items()}
-    entry = {"date": now(), "digest": documents, "documents": scores.documents, "besides": besides, "measures": values}
+    entry = {
+        "date": current_time(),
+        "digest": documents,
+        "documents": scores.documents,
+        "besides": besides,
+        "measures": values,
+    }
     return {**record, "scores": [*others, entry]}
 
 
 def measured_blind(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was measured of a version on documents reviewed blind, as a review page records it; else empty.
+    """Return the scores of a version on documents reviewed blind, as a review page records them; else empty.
 
     Of enough documents it has the "difference" to the version "besides". Earlier trainings made other versions.
     """
@@ -71,10 +77,10 @@ def measured_blind(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def model_card(name: str, record: Mapping[str, Any]) -> str:
-    """What a version learned from, how good it is, and what it is not for."""
+    """Write the model card: the training data of a version, its scores, and its limits."""
     parts = {
         f"# Model card of version {name}": _facts(record),
-        "## What it learned from": _learned(record),
+        "## What it learned from": _list_learned(record),
         "## How good it is": _scores(record),
         "## What it is not for": _limits(name, record),
     }
@@ -83,29 +89,29 @@ def model_card(name: str, record: Mapping[str, Any]) -> str:
 
 def _facts(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"- added {record['added']} from {record['from']}, by Tagwright {record['tagwright']}"
-    yield f"- {many(record['labels'], 'label')}; languages of their names: {_listed(record['languages'])}"
+    yield f"- {plural(record['labels'], 'label')}; languages of their names: {_list_few(record['languages'])}"
     yield from (f"- stage {stage}: {meaning}" for stage, meaning in record["stages"].items())
     yield from (f"- digest of the {name}: `{value[:16]}`" for name, value in record["digests"].items())
 
 
-def _learned(record: Mapping[str, Any]) -> Iterator[str]:
+def _list_learned(record: Mapping[str, Any]) -> Iterator[str]:
     for each in record["trainings"]:
         line = f"- {each.get('method', 'a training')}, {each.get('date', 'no date')}: "
         counts = each.get("learned_from", {})
         if not counts:
             yield f"{line}the number of documents is not recorded"
         elif "labelled" not in counts:
-            yield f"{line}{many(counts['documents'], 'document')}, without their labels"
+            yield f"{line}{plural(counts['documents'], 'document')}, without their labels"
         else:
-            labelled = f"{counts['labelled']:,} of them labelled, with {many(counts['labels'], 'different label')}"
+            labelled = f"{counts['labelled']:,} of them labelled, with {plural(counts['labels'], 'different label')}"
             blind = f", {counts['blind']:,} reviewed blind, which do not measure it" if counts.get("blind") else ""
-            yield f"{line}{many(counts['documents'], 'document')}, {labelled}{blind}"
+            yield f"{line}{plural(counts['documents'], 'document')}, {labelled}{blind}"
     if not record["trainings"]:
         yield "Nothing is recorded: it may be untrained."
 
 
 def _scores(record: Mapping[str, Any]) -> Iterator[str]:
-    yield from _blind(measured_blind(record))
+    yield from _mark_blind(measured_blind(record))
     for each in record["trainings"]:
         for measure, value in each.get("combined", {}).items():
             if measure != BLIND and isinstance(value, Mapping):
@@ -114,7 +120,7 @@ def _scores(record: Mapping[str, Any]) -> Iterator[str]:
         if each.get("combined"):
             yield ""
     for each in record["scores"]:
-        documents = f"{many(each['documents'], 'document')} (digest `{each['digest'][:16]}`)"
+        documents = f"{plural(each['documents'], 'document')} (digest `{each['digest'][:16]}`)"
         yield from (f"On {documents}, {each['date']}, beside version {each['besides']}:", "")
         yield from ("| % | value | 95% interval |", "| --- | --- | --- |")
         for name in SHOWN:
@@ -126,12 +132,12 @@ def _scores(record: Mapping[str, Any]) -> Iterator[str]:
         yield "It was not measured on documents that it has not learned from."
 
 
-def _blind(measured: Mapping[str, Any]) -> Iterator[str]:
+def _mark_blind(measured: Mapping[str, Any]) -> Iterator[str]:
     if "difference" in measured:
         after, before = (f"{100 * measured[when]:.1f}" for when in ("after", "before"))
         value, low, high = (f"{100 * measured['difference'][part]:+.1f}" for part in ("value", "low", "high"))
         yield (
-            f"- on {many(measured['documents'], 'document')} reviewed blind, which it has not learned from: nDCG@5 "
+            f"- on {plural(measured['documents'], 'document')} reviewed blind, which it has not learned from: nDCG@5 "
             f"{after}, {before} with version {measured['besides']}: {value} points, 95% interval {low} to {high}"
         )
 
@@ -146,12 +152,12 @@ def _limits(name: str, record: Mapping[str, Any]) -> Iterator[str]:
         yield f"{few} To gain most, {step}."
     if labelled:
         seen, rare = counts["labels"], counts["rare"]
-        share = f"{seen:,} of {many(record['labels'], 'label')} ({seen / record['labels']:.0%})"
+        share = f"{seen:,} of {plural(record['labels'], 'label')} ({seen / record['labels']:.0%})"
         yield (
             f"- Label coverage: {share} occur in what it learned from, {rare:,} of these in fewer than {FREQUENT} "
             "documents. All others are known by their names and descriptions at most."
         )
-    yield f"- Languages: texts in others than {_listed(record['languages'])} need a measurement of their own."
+    yield f"- Languages: texts in others than {_list_few(record['languages'])} need a measurement of their own."
     measure = "" if record["scores"] else f" Measure it first: `tagwright models FOLDER compare {name} --test DOCS`."
     yield (
         "- Not measured: kinds of documents other than those above, single groups of labels, and what a wrong label "
@@ -159,11 +165,11 @@ def _limits(name: str, record: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _listed(names: list[str]) -> str:
+def _list_few(names: list[str]) -> str:
     return ", ".join(names) or "not recognised"
 
 
-def now() -> str:
+def current_time() -> str:
     """The time, in ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 

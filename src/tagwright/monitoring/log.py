@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tagwright.core.atomic import append_at_once, writing
+from tagwright.core.atomic import append_at_once, report_write_errors
 from tagwright.errors import InputError
 from tagwright.monitoring.monitor import Look, Monitor, Signal
 from tagwright.monitoring.record import Record
@@ -43,7 +43,7 @@ def begin(path: Path, version: str, training: Mapping[str, Any]) -> None:
 def append(path: Path, entries: Iterable[First | Record]) -> None:
     """Append entries to a log, created if missing. Raises TagwrightError where it cannot be written."""
     lines = "".join(json.dumps(entry.to_json(), ensure_ascii=False) + "\n" for entry in entries)
-    with writing(path), path.open("a+b", buffering=0) as file:
+    with report_write_errors(path), path.open("a+b", buffering=0) as file:
         if file.tell():
             file.seek(-1, 2)
             lines = lines if file.read(1) == b"\n" else f"\n{lines}"  # a killed process left half a line

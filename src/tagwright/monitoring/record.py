@@ -1,4 +1,4 @@
-"""What a monitor keeps of a tagged document, and of those that a tagger was trained on: no text."""
+"""The record that a monitor keeps of a tagged document, and of the training documents of a tagger: no text."""
 
 import sys
 from collections import Counter

@@ -37,7 +37,7 @@ from tagwright.stages.linear.svm import SvmOptions, train_linear
 from tagwright.tagger import Tagger
 from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import EncoderOptions, count_steps, settle, untrained
+from tagwright.training.encoder import EncoderOptions, count_steps, load_untrained, settle
 from tagwright.training.shared_work import is_single_process, shared_labels, shared_run, shared_vectors
 from tagwright.types import Document, Floats, Ints, Run
 
@@ -125,7 +125,7 @@ class Config(EncoderOptions):
 
     @property
     def options(self) -> DescriptionRetrieverOptions:
-        """What of a label is encoded."""
+        """The options for encoding a label."""
         if self.describes:
             return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
         return DescriptionRetrieverOptions(k=self.candidates, names_only=not self.is_classifier)
@@ -221,7 +221,7 @@ def _learn(
 
     own, seed, words = config.training, config.training.seed, keywords or {}
     first, recipe = config.is_classifier, config.recipe
-    model = encoder((start.documents if start else untrained(config)).model)
+    model = encoder((start.documents if start else load_untrained(config)).model)
     module: Any = model[0]
     texts = [] if first else label_texts(labels, words, config.options, tokenizer_of(model))
     size = config.sampled_labels or recipe[-1]
@@ -236,7 +236,7 @@ def _learn(
         unit=config.unit_vectors,
     )
     if start:
-        heads.init_from(*_learnt(start))
+        heads.init_from(*_read_learnt(start))
     pairs = labelled_documents(documents, gold, seed=seed)
     plan, rates = recipe[:2] if first else recipe[2:4]
     has_documents = np.bincount(seen.labels, minlength=len(labels)) > 0
@@ -277,7 +277,7 @@ def _pooling(config: Config) -> Literal["cls", "mean"]:
     return "mean" if config.is_classifier else config.label_pooling
 
 
-def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
+def _read_learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
     """The document pooler of a trained classifier, and (labels, dim) its vectors, their mean for labels without."""
     assert classifier.weights is not None
     known = classifier.weights.vectors[np.arange(len(classifier.weights.labels))]

@@ -19,7 +19,7 @@ from tagwright.encoders.device import best_device
 from tagwright.errors import InputError, ModelError
 from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
 from tagwright.stages.dense.retriever import Texts
-from tagwright.stages.evidence import strongest
+from tagwright.stages.evidence import strongest_spans
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Retriever, Run
 
@@ -144,7 +144,9 @@ class DescriptionRetriever(Retriever):
         evidence = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
             chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
-            evidence.append(strongest(((*span, x) for span, x in zip(spans, chances.tolist(), strict=True)), SPANS))
+            evidence.append(
+                strongest_spans(((*span, x) for span, x in zip(spans, chances.tolist(), strict=True)), SPANS)
+            )
         return evidence
 
     def with_labels(self, labels: Sequence[Label]) -> DescriptionRetriever:
@@ -234,7 +236,7 @@ def label_texts(
     def text(label: Label) -> str:
         return label.name if options.names_only else pseudo_description(label, keywords.get(label.id, ()))
 
-    return [cut(text(label), tokenizer, options.tokens) for label in labels]
+    return [cut_to_tokens(text(label), tokenizer, options.tokens) for label in labels]
 
 
 def tokenizer_of(model: SentenceTransformer) -> Tokenizer:
@@ -301,7 +303,7 @@ def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
     return ". ".join(part.rstrip(".") for part in parts if part)
 
 
-def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
+def cut_to_tokens(text: str, tokenizer: Tokenizer, tokens: int) -> str:
     """The beginning of a text, up to the end of token number `tokens`; special tokens are not counted."""
     encoding = tokenizer.encode(text, add_special_tokens=False)
     # without padding

@@ -12,7 +12,7 @@ from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents
 from tagwright.encoders.cache import keeps_documents
-from tagwright.encoders.layers import unit
+from tagwright.encoders.layers import normalize_in_place
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, TextEncoder
 from tagwright.text.words import sentence_spans, word_spans
@@ -156,7 +156,7 @@ class FullText(Retriever):
             vectors = encoder.encode_raw(texts, role="query")
         if self.options.aggregate == "best":
             return vectors, indptr
-        return _aggregated(vectors, np.concatenate(shares), indptr)
+        return _aggregate_vectors(vectors, np.concatenate(shares), indptr)
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
         """Return the texts of a document to encode, and their shares in its vector."""
@@ -187,13 +187,13 @@ def mean_of_best(cosines: Floats, m: int) -> Floats:
     return means
 
 
-def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
+def _aggregate_vectors(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
     """One vector for each document that has text: the sum of share * vector, of norm 1 (Eq. 6)."""
     from scipy.sparse import csr_array
 
     sums: Floats = csr_array((shares, np.arange(len(shares)), indptr), (len(indptr) - 1, len(shares))) @ vectors
     written = np.diff(indptr) > 0
-    return unit(sums[written]), np.cumsum([0, *written])
+    return normalize_in_place(sums[written]), np.cumsum([0, *written])
 
 
 def _along_tree(leaves: list[Paragraph], document: Document, *, by_top: bool) -> tuple[list[Paragraph], Floats]:

@@ -33,7 +33,7 @@ from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
-from tagwright.training.encoder import VectorOptions, load, settle, train_encoder, untrained
+from tagwright.training.encoder import VectorOptions, load, load_untrained, settle, train_encoder
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
@@ -226,7 +226,7 @@ def fine_tune(
         start = CrossEncoder.load(name, max_length=config.max_length, seed=config.training.seed)
         cross = train_cross_encoder(start, triples, config.training.over(CROSS), steps.within("cross"))  # Eq. 3
     if config.learning in ("cross", "shared"):
-        return cross, _shared(cross, config) if config.learning == "shared" else _as_it_comes(config)
+        return cross, _share_transformer(cross, config) if config.learning == "shared" else _as_it_comes(config)
     pairs = metadata_pairs(documents, neighbours, count, **options)
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     bi = train_encoder(config, pairs, in_batch(config.temperature), plan, steps.within("bi"))
@@ -321,12 +321,12 @@ def _usual_count() -> int:
     return COUNT if uses_gpu() else COUNT_WITHOUT_GPU
 
 
-def _shared(cross: CrossEncoder | None, config: Config) -> BiEncoder:
+def _share_transformer(cross: CrossEncoder | None, config: Config) -> BiEncoder:
     """The transformer of the cross-encoder, pooled to vectors (Eq. 5)."""
     assert cross
     if config.is_static:
         return _as_it_comes(config)
-    model, source = untrained(config).model, cross.model
+    model, source = load_untrained(config).model, cross.model
     if len(source) == 1:
         raise ConfigError(
             f'{config.encoder} is a cross-encoder already, which network="shared" cannot pool; take cross'
@@ -338,7 +338,7 @@ def _shared(cross: CrossEncoder | None, config: Config) -> BiEncoder:
 
 
 def _as_it_comes(config: Config) -> BiEncoder:
-    return BiEncoder.of(load(config)) if config.is_static else untrained(config)
+    return BiEncoder.of(load(config)) if config.is_static else load_untrained(config)
 
 
 def _texts(documents: Sequence[Document], done: Callable[[int], object]) -> Iterator[str]:

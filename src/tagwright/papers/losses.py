@@ -129,7 +129,7 @@ def score_contrast(positive: Tensor, negatives: Tensor) -> Tensor:
     >>> round(score_contrast(torch.tensor([3.0]).log(), torch.tensor([[0.0]])).item(), 4)
     0.2877
     """
-    return functional.softplus(_full(negatives).logsumexp(1) - _full(positive)).mean()
+    return functional.softplus(_to_full_precision(negatives).logsumexp(1) - _to_full_precision(positive)).mean()
 
 
 def dual_encoder_bce(documents: Tensor, labels: Tensor, relevant: Tensor) -> Tensor:
@@ -240,10 +240,14 @@ def _similarities(x: Tensor, y: Tensor, similarity: Similarity) -> Tensor:
 
 
 def _vectors(embeddings: Tensor, similarity: Similarity) -> Tensor:
-    return functional.normalize(_full(embeddings), dim=1) if similarity == "cosine" else _full(embeddings)
+    return (
+        functional.normalize(_to_full_precision(embeddings), dim=1)
+        if similarity == "cosine"
+        else _to_full_precision(embeddings)
+    )
 
 
-def _full(values: Tensor) -> Tensor:
+def _to_full_precision(values: Tensor) -> Tensor:
     return values.to(torch.promote_types(values.dtype, torch.float32))
 
 

@@ -20,7 +20,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
 from tagwright.papers.maclr_stage1 import ClusterSchedule, MaclrStage1
 from tagwright.papers.pairs import Source, ict_pairs, labelled_pairs
-from tagwright.stages.by_language import plain
+from tagwright.stages.by_language import unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger
@@ -223,7 +223,7 @@ def fine_tune(
     from tagwright.papers.losses import in_batch
 
     name = TRAINED if TRAINED in tagger.retrievers else "dense"
-    dense = plain(tagger.retrievers[name]) if name in tagger.retrievers else None
+    dense = unwrap_stage(tagger.retrievers[name]) if name in tagger.retrievers else None
     if not isinstance(dense, Dense):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
     if not isinstance(dense.encoder, BiEncoder):

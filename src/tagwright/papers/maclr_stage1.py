@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tagwright.encoders.device import best_device, uses_gpu
-from tagwright.encoders.layers import unit
+from tagwright.encoders.layers import normalize_in_place
 from tagwright.encoders.prompts import Role
 from tagwright.training.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
@@ -185,7 +185,7 @@ def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int
         return np.arange(len(embeddings), dtype=np.int64)
     vectors = np.array(embeddings, np.float32, order="C")
     if uses_gpu():
-        return k_means(unit(vectors), clusters, best_device(), iterations=iterations, seed=seed)
+        return k_means(normalize_in_place(vectors), clusters, best_device(), iterations=iterations, seed=seed)
     import faiss
 
     faiss.normalize_L2(vectors)

@@ -157,13 +157,13 @@ def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Itera
     return triples
 
 
-def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Callable[[int], Iterator[T]]:
+def mix_sources(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Callable[[int], Iterator[T]]:
     """A source that alternates: `count` items an epoch, evenly mixed in proportion to the weights.
 
     A source that ends is restarted. Raises ConfigError for a weight that is not positive, or an empty source. Of
     weights 2 and 1, the first source gives two of three:
 
-    >>> "".join(mixed({lambda epoch: "aA": 2.0, lambda epoch: "b": 1.0}, 6)(0))
+    >>> "".join(mix_sources({lambda epoch: "aA": 2.0, lambda epoch: "b": 1.0}, 6)(0))
     'abAabA'
     """
     if not parts or min(parts.values()) <= 0:
@@ -171,7 +171,7 @@ def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Ca
     shares = np.array(list(parts.values())) / sum(parts.values())
 
     def draw(epoch: int) -> Iterator[T]:
-        streams, drawn = [_endless(source, epoch) for source in parts], np.zeros(len(parts))
+        streams, drawn = [_repeat_source(source, epoch) for source in parts], np.zeros(len(parts))
         for number in range(1, count + 1):
             behind = int(np.argmax(number * shares - drawn))
             drawn[behind] += 1
@@ -237,7 +237,7 @@ def _no_text(neighbours: Neighbours) -> str:
     return f'none of the documents that meta-path "{neighbours.expression}" joins has text'
 
 
-def _endless(source: Callable[[int], Iterable[T]], epoch: int) -> Iterator[T]:
+def _repeat_source(source: Callable[[int], Iterable[T]], epoch: int) -> Iterator[T]:
     for number in numbers():
         empty = True
         for item in source(epoch * ROUNDS + number):

@@ -25,7 +25,7 @@ from tagwright.papers.meta_path_selection import PathEstimate, rank_paths, split
 from tagwright.papers.metadata_pairs import (
     metadata_pairs,
     metadata_triples,
-    mixed,
+    mix_sources,
     name_pairs,
     value_pairs,
     with_negatives,
@@ -295,7 +295,7 @@ def pair_source(
             _log.warning("pairs mixed, without %s: %s", kind, error)
         else:
             parts[with_negatives(pairs, seed=config.training.seed) if cross else pairs] = 1.0
-    return mixed(parts, count)
+    return mix_sources(parts, count)
 
 
 def epoch_pairs(documents: Sequence[Document], config: Config) -> int:

@@ -19,7 +19,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm, out_of_fold, text_features
 from tagwright.tagger import Tagger
-from tagwright.tagger.confidences import calibrate, untaught
+from tagwright.tagger.confidences import calibrate, remove_taught
 from tagwright.types import Document, Run
 
 FEWEST = 10
@@ -70,8 +70,8 @@ def _confidence(
     """
     texts = text_groups(documents)
     if len(np.unique(texts[np.diff(gold.indptr) > 0])) < FEWEST:
-        return untaught(tagger)
+        return remove_taught(tagger)
     found, rows = out_of_fold(features, gold, texts, stage, config)
     if not len(found.labels):
-        return untaught(tagger)
+        return remove_taught(tagger)
     return calibrate(tagger, found, gold.take(rows).scores_of(found) > 0)

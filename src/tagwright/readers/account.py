@@ -1,11 +1,11 @@
-"""What a reader says of everything that it was given, in lines: of log in Python, on stderr on the command line."""
+"""The account that a reader gives of its input, in lines: of log in Python, on stderr on the command line."""
 
 import logging
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from tagwright.core.display import few
+from tagwright.core.display import list_first
 from tagwright.core.progress import is_silent, note
 from tagwright.errors import is_command
 
@@ -26,7 +26,7 @@ def say(text: str, *, warn: bool) -> None:
 def say_unused(path: Path | str, fields: Counter[str], *, kept: bool = False) -> None:
     """Say which fields of the records of a file are not used, with their numbers. kept: they are metadata."""
     if fields:
-        listed = few([f"{field} ({count:,})" for field, count in fields.most_common()], 10)
+        listed = list_first([f"{field} ({count:,})" for field, count in fields.most_common()], 10)
         say(f"{path}: not used: {listed}{' (kept as metadata)' if kept else ''}", warn=False)
 
 

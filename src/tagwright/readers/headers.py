@@ -103,10 +103,10 @@ LABEL: Words = {
 }  # fmt: skip
 
 
-def recognised(columns: Iterable[str], words: Words) -> dict[str, str]:
+def recognise_columns(columns: Iterable[str], words: Words) -> dict[str, str]:
     """Part -> its column, by the best of its words that is there; a column is of one part only.
 
-    >>> recognised(["Nimeke", "Tiivistelmä", "ISBN"], DOCUMENT), recognised(["prefLabel", "code"], LABEL)
+    >>> recognise_columns(["Nimeke", "Tiivistelmä", "ISBN"], DOCUMENT), recognise_columns(["prefLabel", "code"], LABEL)
     ({'title': 'Nimeke', 'abstract': 'Tiivistelmä'}, {'id': 'code', 'name': 'prefLabel'})
     """
     free = {_key(column): column for column in reversed([*columns])}
@@ -117,7 +117,7 @@ def recognised(columns: Iterable[str], words: Words) -> dict[str, str]:
     return parts
 
 
-def among(column: str, words: Sequence[str]) -> bool:
+def is_among_words(column: str, words: Sequence[str]) -> bool:
     """Whether the name of a column is one of these words."""
     return _key(column) in _keys(tuple(words))
 
@@ -145,19 +145,19 @@ def language_of(column: str, words: Words) -> tuple[str, str]:
     match = re.fullmatch(tagged, column.strip().casefold())
     if not match or match["tag"] == "id":
         return "", ""
-    part = next((part for part, usual in words.items() if among(match["name"], usual)), "")
+    part = next((part for part, usual in words.items() if is_among_words(match["name"], usual)), "")
     return (part, match["tag"].replace("_", "-")) if part in ("name", "names", "description") else ("", "")
 
 
 @lru_cache(10_000)
-def folded(column: str) -> str:
+def fold_column(column: str) -> str:
     """The name of a column without case, accents and punctuation.
 
     Of a path into XML the last part counts; what Dublin Core puts before or after a name does not.
 
-    >>> folded("Body (HTML)"), folded("650 $a")
+    >>> fold_column("Body (HTML)"), fold_column("650 $a")
     ('body html', '650a')
-    >>> folded("record - oai_dc:dc - dc:subject"), folded("dc.subject[en]")
+    >>> fold_column("record - oai_dc:dc - dc:subject"), fold_column("dc.subject[en]")
     ('subject', 'subject')
     """
     name = clean(column).casefold().rpartition(" - ")[2].strip()
@@ -169,8 +169,8 @@ def folded(column: str) -> str:
 
 
 def _key(column: str) -> str:
-    """What is compared; nothing longer than 500 characters is a name, nor kept in memory."""
-    return folded(column).replace(" ", "") if len(column) <= 500 else ""
+    """Return the key to compare; nothing longer than 500 characters is a name, nor kept in memory."""
+    return fold_column(column).replace(" ", "") if len(column) <= 500 else ""
 
 
 @lru_cache(10_000)

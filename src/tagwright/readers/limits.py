@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from tagwright.core.progress import unlogged
+from tagwright.core.progress import silence_log
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ def leave_out(error: InputError) -> None:
         _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
 
 
-def readable(documents: Iterable[T | InputError]) -> Iterator[T]:
+def leave_out_unreadable(documents: Iterable[T | InputError]) -> Iterator[T]:
     """Yield the documents; leave out those that cannot be read, and raise the error of the first if none can."""
     first, any_read = None, False
     for document in documents:
@@ -172,7 +172,7 @@ def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
     while True:
         begun = time.process_time()
         try:
-            with _signalled(left) if timed else nullcontext():
+            with _limit_seconds(left) if timed else nullcontext():
                 document = next(documents, None)
         except _OutOfTime:
             _disarm()  # should it have come while the block was left
@@ -212,14 +212,14 @@ def check_gzip(content: bytes, path: Path | str, most: int) -> None:
 
 
 @contextmanager
-def converting(problem: str, library: str, path: Path | str, line: int | None = None) -> Iterator[None]:
+def convert_errors(problem: str, library: str, path: Path | str, line: int | None = None) -> Iterator[None]:
     """Turn any exception of a library into InputError; libraries raise nearly anything for damaged files.
 
     problem: what the file or record is then said to be. What the library logs or warns of is not shown, nor what Python
     says of an error in the library's own code, such as "list index out of range".
     """
     try:
-        with unlogged(library), warnings.catch_warnings():
+        with silence_log(library), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except TagwrightError:
@@ -244,7 +244,7 @@ def _stop(*_: object) -> None:
 
 
 @contextmanager
-def _signalled(seconds: float) -> Iterator[None]:
+def _limit_seconds(seconds: float) -> Iterator[None]:
     """Raise _OutOfTime inside this block once it has taken so much processor time."""
     global _armed
     signal.signal(signal.SIGPROF, _stop)

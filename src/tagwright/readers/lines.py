@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.limits import (
@@ -89,7 +89,7 @@ def check_encoding(encoding: str, what: str = "") -> None:
     try:
         "".encode(encoding or "utf-8")
     except LookupError:
-        raise ConfigError(f"unknown encoding {shown(encoding)}{what}, expected one such as cp1252 or latin-1") from None
+        raise ConfigError(f"unknown encoding {show(encoding)}{what}, expected one such as cp1252 or latin-1") from None
 
 
 class EncodingError(InputError):
@@ -101,7 +101,7 @@ class EncodingError(InputError):
 
 
 def in_encoding(path: Path, encoding: str, read: Callable[[], T]) -> T:
-    """What `read` gives of a vocabulary: in UTF-8, else in the given encoding, else in `Limits.label_encoding`.
+    """Return `read` of a vocabulary: in UTF-8, else in the given encoding, else in `Limits.label_encoding`.
 
     Raises InputError, which says what encoding fits a file that is not UTF-8 where none was given.
     """
@@ -117,7 +117,7 @@ def in_encoding(path: Path, encoding: str, read: Callable[[], T]) -> T:
         how = option(
             "encoding",
             f"{error.encoding}, with tagwright labels --labels {path} --format csv, prints it so",
-            python=f"Vocabulary.read({shown(str(path))}, encoding={shown(error.encoding)}) reads it",
+            python=f"Vocabulary.read({show(str(path))}, encoding={show(error.encoding)}) reads it",
         )
         raise InputError(f"{error.problem}; {how}", path, error.line) from None
 
@@ -164,15 +164,15 @@ def open_lines(path: Path | str, large: Large = "refuse", *, ends: bool = False)
 
 
 def open_text(path: Path | str) -> str:
-    r"""The text of a file that is one document, with `\n` at line ends and bad bytes repaired as by `decoded`.
+    r"""The text of a file that is one document, with `\n` at line ends and bad bytes repaired as by `decode_text`.
 
     Raises InputError as `open_bytes` does, for a file above the limit for a document, and for another encoding.
     """
     with open_bytes(path) as file:
-        return decoded(read_whole(file, path), path).removesuffix("\n")
+        return decode_text(read_whole(file, path), path).removesuffix("\n")
 
 
-def decoded(content: bytes, path: Path | str, encoding: str = "utf-8") -> str:
+def decode_text(content: bytes, path: Path | str, encoding: str = "utf-8") -> str:
     r"""The text of a whole file, with `\n` at line ends.
 
     encoding: where neither the first bytes tell one, nor one is given (`Limits.encoding`), which has to fit. A bad byte
@@ -223,7 +223,7 @@ def json_records(
     for number, line in lines:
         if line.strip():
             try:
-                record = _object(_parsed(line, path, number), path, number)
+                record = _object(_parse_value(line, path, number), path, number)
             except InputError as error:
                 _refuse(error, large)
             else:
@@ -238,11 +238,11 @@ def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     first, is_lines = next((line for _, line in open_lines(path, "leave out") if line.strip()), ""), False
     with contextlib.suppress(InputError):
-        is_lines = isinstance(_parsed(first, "", None), dict)
+        is_lines = isinstance(_parse_value(first, "", None), dict)
     if is_lines:
         yield from json_lines(path, "leave out")
     elif text := open_text(path):
-        value = _parsed(text, path, None)
+        value = _parse_value(text, path, None)
         for number, record in enumerate(value if isinstance(value, list) else [value], 1):
             yield number, _object(record, path, number)
 
@@ -279,7 +279,7 @@ def table_lines(rows: Iterable[Sequence[str]], file_format: Literal["csv", "tsv"
     for row in rows:
         if file_format == "tsv":
             for cell in filter(ENDS.search, row):
-                raise ConfigError(f"{shown(cell)} has a tab or a line end, which TSV cannot hold; JSON lines can")
+                raise ConfigError(f"{show(cell)} has a tab or a line end, which TSV cannot hold; JSON lines can")
             yield "\t".join(row)
         else:
             line = io.StringIO()
@@ -322,7 +322,7 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
             width = width or len(cells)
             if lost := sum(_rows_in(cell, separator, width) for cell in cells):
                 problem = "%s:%d: a quoted cell holds %s; is its quote not closed?"
-                _log.warning(problem, path, line, many(lost, "further row"))
+                _log.warning(problem, path, line, plural(lost, "further row"))
             if any(map(str.strip, cells)):
                 yield line, cells
             line, size = above + reader.line_num + 1, 0
@@ -387,7 +387,7 @@ def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
     """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
     value = text_field(record, key, place)
     if not value:
-        got = f"is {shown(record[key])}" if key in record else "is missing"
+        got = f"is {show(record[key])}" if key in record else "is missing"
         raise place.error(f'{key} {got}, expected a text; write "{key}": "..." on every line')
     return value
 
@@ -399,7 +399,7 @@ def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
         return ""
     text = _text(value)
     if text is None:
-        raise place.error(f"{key} is {shown(value)}, expected a text")
+        raise place.error(f"{key} is {show(value)}, expected a text")
     return text
 
 
@@ -418,10 +418,10 @@ def texts_field(record: Mapping[str, Any], key: str, place: Place, separators: s
         return tuple(filter(None, texts))
     kind = f"{key.removesuffix('s')} ids" if separators else key if key.endswith("s") else "texts"
     if isinstance(value, list):
-        raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
+        raise place.error(f"{key} holds {show(value[texts.index(None)])}, expected a list of {kind}")
     split = separators and isinstance(value, str)
-    remedy = shown([part for part in re.split(separators, str(value)) if part] if split else [value])
-    raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
+    remedy = show([part for part in re.split(separators, str(value)) if part] if split else [value])
+    raise place.error(f"{key} is {show(value)}, expected a list of {kind}; write {remedy}")
 
 
 def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
@@ -432,7 +432,7 @@ def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, .
 def finite_score(score: object, place: Place) -> float:
     """The score of a suggestion. Raises InputError for anything that is not a finite float32."""
     if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= 3.4028235e38:
-        raise place.error(f"score is {shown(score)}, expected a finite number")
+        raise place.error(f"score is {show(score)}, expected a finite number")
     return float(score)
 
 
@@ -492,7 +492,7 @@ def _refuse(error: InputError, large: Large, otherwise: Callable[[InputError], N
     otherwise(error)
 
 
-def _parsed(text: str, path: Path | str, number: int | None) -> object:
+def _parse_value(text: str, path: Path | str, number: int | None) -> object:
     """The value of a line, or of a whole file where there is no number. Raises InputError."""
     try:
         value = _DECODER.decode(text)
@@ -510,19 +510,19 @@ def _parsed(text: str, path: Path | str, number: int | None) -> object:
 
 def _object(record: object, path: Path | str, number: int) -> dict[str, Any]:
     if not isinstance(record, dict):
-        raise InputError(f'holds {shown(record)}, expected a JSON object like {{"id": ...}}', path, number)
+        raise InputError(f'holds {show(record)}, expected a JSON object like {{"id": ...}}', path, number)
     return record
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise ValueError(f"it gives {shown(twice)} twice")
+        raise ValueError(f"it gives {show(twice)} twice")
     return record
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once)
+_DECODER = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
 
 
 def _text(value: object) -> str | None:

@@ -98,10 +98,10 @@ def number_in(label_id: str, code: str) -> str:
     return match[1] if (match := re.fullmatch(rf"{begin}([^\s/:()]+)", label_id)) else ""
 
 
-def recognised(ids: Iterable[str]) -> tuple[str, str]:
+def recognise_source(ids: Iterable[str]) -> tuple[str, str]:
     """MARC's code of the vocabulary that most of the first ids are of, and how these begin; blank if it is not known.
 
-    >>> recognised(["http://d-nb.info/gnd/4006216-6", "gnd:4058047-7"]), recognised(["4006216-6"])
+    >>> recognise_source(["http://d-nb.info/gnd/4006216-6", "gnd:4058047-7"]), recognise_source(["4006216-6"])
     (('gnd', 'd-nb.info/gnd/'), ('', ''))
     """
     some = list(islice(ids, 1000))
@@ -117,7 +117,7 @@ def names_of_source(ids: Iterable[str]) -> frozenset[str]:
     (['example.org/zoo/', 'zoo'], frozenset())
     """
     some = list(islice(ids, 1000))
-    if code := recognised(some)[0]:
+    if code := recognise_source(some)[0]:
         return frozenset({code})
     ((address, count),) = Counter(map(source_of, some)).most_common(1) or [("", 0)]
     if not address or 2 * count <= len(some):

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import IO, Any
 from zipfile import ZipFile
 
-from tagwright.core.checked import shown
-from tagwright.core.display import few, many
+from tagwright.core.checked import show
+from tagwright.core.display import list_first, plural
 from tagwright.core.extras import require
 from tagwright.errors import InputError
 from tagwright.readers.limits import (
     PICTURES,
     check_unpacked,
-    converting,
+    convert_errors,
     largest_document,
     leave_out,
     read_whole,
@@ -42,10 +42,10 @@ def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Ite
     if sheet is None:
         return
     if others:
-        _log.warning("%s: the sheet %s is read; left out: %s", path, shown(sheet.title), few(others))
+        _log.warning("%s: the sheet %s is read; left out: %s", path, show(sheet.title), list_first(others))
     rows, width = _rows(sheet, path), len(_without_blank_end(header))
     while True:
-        with converting("has rows that cannot be read", "openpyxl", path):
+        with convert_errors("has rows that cannot be read", "openpyxl", path):
             some = list(islice(rows, 100))
         for number, cells in some:
             if sum(map(len, cells)) > largest_document():
@@ -69,10 +69,10 @@ def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any,
 
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
-    with converting("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
+    with convert_errors("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
         if "xl/workbook.xml" not in check_unpacked(content, path, xml=PICTURES):
             raise InputError("is no Excel workbook (.xlsx) but another kind of archive", path)
-        book = openpyxl.load_workbook(transitional(content), read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(to_transitional(content), read_only=True, data_only=True, keep_links=False)
         visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         tops = [(sheet, top) for sheet in visible if (top := next(_rows(sheet, path, last=100), None))]
     if not tops:
@@ -81,7 +81,7 @@ def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any,
     return sheet, header, [other.title for other, _ in tops if other is not sheet]
 
 
-def transitional(content: BytesIO) -> BytesIO:
+def to_transitional(content: BytesIO) -> BytesIO:
     """The file under the names of the usual Open XML, if it is Strict Open XML, which the libraries do not know."""
     with ZipFile(content) as parts:
         rels = "_rels/.rels"
@@ -125,7 +125,7 @@ def write_workbook(rows: Iterable[Sequence[str | float]], stream: IO[bytes], she
         page.append(list(map(cell, row)))
         cut += sum(isinstance(value, str) and len(value) > _LONGEST for value in row)
     if cut:
-        _log.warning("%s cut after %s characters, the most that a cell holds", many(cut, "text"), f"{_LONGEST:,}")
+        _log.warning("%s cut after %s characters, the most that a cell holds", plural(cut, "text"), f"{_LONGEST:,}")
     book.save(stream)
 
 
@@ -144,7 +144,7 @@ def _rows(sheet: Any, path: Path, last: int | None = None) -> Iterator[tuple[int
 
 
 def _text(cell: Any) -> str:
-    """What a reader sees in a cell; dates as in ISO 8601."""
+    """Return the text that people see in a cell; dates as in ISO 8601."""
     value = cell.value
     if value is None or cell.data_type == "e":
         return ""

@@ -13,10 +13,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.core.progress import note
-from tagwright.data.corpus import ids_of, taken
+from tagwright.data.corpus import ids_of, take_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, option
 from tagwright.readers.limits import skip
@@ -77,12 +77,12 @@ def describe_gone(gone: Gone, vocabulary: Vocabulary) -> list[str]:
 
 
 def _describe(old: str, new: Sequence[str], vocabulary: Vocabulary) -> str:
-    names = " or ".join(f"{shown(vocabulary[label].name)} ({label})" for label in new)
+    names = " or ".join(f"{show(vocabulary[label].name)} ({label})" for label in new)
     return f"{old} is gone, {f'replaced by {names}' if new else 'and nothing is said to replace it'}"
 
 
 class LeftOut(NamedTuple):
-    """What of a review cannot be written. gone: see there. changed: id -> number of labels decided on another text."""
+    """Parts of a review not written. gone: see there. changed: id -> number of labels decided on another text."""
 
     gone: Gone
     changed: Mapping[str, int]
@@ -91,21 +91,22 @@ class LeftOut(NamedTuple):
         """Say it in a line for each document, below one that counts; the command ends with the exit code 3 then."""
         said = list[str]()
         if self.gone:
-            count = many(sum(map(len, self.gone.values())), "accepted label")
+            count = plural(sum(map(len, self.gone.values())), "accepted label")
             remedy = option("replace_gone", python="replace_gone=True")
             said.append(
-                f"{count} of {many(len(self.gone), 'document')} left out, which the vocabulary lacks; {remedy} writes "
+                f"{count} of {plural(len(self.gone), 'document')} left out, which the vocabulary lacks; {remedy} "
+                "writes "
                 "the label that replaces one, where there is just one"
             )
             said += describe_gone(self.gone, vocabulary)
         if self.changed:
-            count, labels = many(len(self.changed), "document"), many(sum(self.changed.values()), "label")
+            count, labels = plural(len(self.changed), "document"), plural(sum(self.changed.values()), "label")
             remedy = option("changed_texts", python="changed_texts=True")
             said.append(
                 f"decisions on {count} are left out ({labels}): their texts are others than those that were reviewed; "
                 f"if the decisions hold, say so by {remedy}"
             )
-            said += [f"{document}: {many(number, 'label')}" for document, number in self.changed.items()]
+            said += [f"{document}: {plural(number, 'label')}" for document, number in self.changed.items()]
         for line in said:
             _log.warning("%s", line)
         skip(InputError(line) for line in said)
@@ -131,10 +132,10 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
         _log.warning(
             "decisions on %s are left out (%s): their texts are others than those that were reviewed, which an export "
             "of %s has: %s",
-            many(len(changed), "document"),
-            many(sum(changed.values()), "label"),
+            plural(len(changed), "document"),
+            plural(sum(changed.values()), "label"),
             file,
-            ", ".join(map(shown, changed)),
+            ", ".join(map(show, changed)),
         )
     right, judged = [set(positions.tolist()) for positions, _ in gold], [set[int]() for _ in documents]
     for document in blind.keys() & rows.keys():
@@ -152,7 +153,7 @@ def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, 
         _log.warning(
             "%d of %d decisions are left out: the vocabulary lacks the labels (first: %s); `tagwright reviews` lists "
             "accepted ones with this vocabulary, and what replaces them", len(lacking), len(decided_here),
-            shown(lacking[0]),
+            show(lacking[0]),
         )  # fmt: skip
     if not known and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
@@ -237,7 +238,7 @@ def _rows_of_reviewed(
     # of a large corpus on disk, only documents that may have been reviewed are read
     candidates = np.array([row for row, id_ in enumerate(ids) if id_ in stored or id_ in decided], np.int64)
     rows, changed, unknown, known = dict[str, int](), dict[str, int](), list[str](), set[str]()
-    for row, document in zip(candidates.tolist(), taken(documents, candidates), strict=True):
+    for row, document in zip(candidates.tolist(), take_documents(documents, candidates), strict=True):
         if document.id not in stored:
             unknown.append(document.id)
             rows[document.id] = row
@@ -253,9 +254,11 @@ def _rows_of_reviewed(
     if unknown:
         _log.warning(
             "the review holds no texts of %s, so their decisions are matched by id (first: %s)",
-            many(len(unknown), "document"), shown(unknown[0]),
+            plural(len(unknown), "document"), show(unknown[0]),
         )  # fmt: skip
     absent = [id_ for id_ in decided if id_ not in rows and id_ not in known]
     if absent and len(absent) < len(decided):
-        note(f"the review has decisions on {many(len(absent), 'document')} more, not given (first: {shown(absent[0])})")
+        note(
+            f"the review has decisions on {plural(len(absent), 'document')} more, not given (first: {show(absent[0])})"
+        )
     return rows, changed

@@ -42,9 +42,9 @@ def measured_gain(
     from tagwright.data.corpus import Corpus
     from tagwright.evaluation import dataset
     from tagwright.evaluation.significance import compare_all
-    from tagwright.readers.documents.catalogue import relabelled
+    from tagwright.readers.documents.catalogue import relabel_document
 
-    labelled = Corpus.of([relabelled(each, ids) for each, ids in zip(documents, labels, strict=True)])
+    labelled = Corpus.of([relabel_document(each, ids) for each, ids in zip(documents, labels, strict=True)])
     task = dataset.evaluation_set(labelled, before.vocabulary, skip_unlabelled=True, unknown="ignore")
     runs = {"after": after, "before": before}
     tagged = {name: dataset.tag_across_vocabularies(tagger, task) for name, tagger in runs.items()}

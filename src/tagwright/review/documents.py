@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tagwright.data.corpus import folded_key, text_key
 from tagwright.errors import InputError
-from tagwright.readers.documents.records import SHAPES, checked, to_document, to_record
+from tagwright.readers.documents.records import SHAPES, check_document, to_document, to_record
 from tagwright.readers.lines import Place
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document
@@ -105,7 +105,7 @@ class ReviewedDocuments:
 
     def _key(self, document: Document) -> str:
         """Return a digest of the text as it will be read from the file: cleaned, and whatever its white space."""
-        return text_key(checked(document, Place(self._file.path))).hex()
+        return text_key(check_document(document, Place(self._file.path))).hex()
 
     def _read(self, number: int, content: str) -> Document:
         try:

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, cast
 
 from tagwright.core.atomic import full_disk_explained
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.core.progress import note
 from tagwright.core.workers import give_way
 from tagwright.data.corpus import REVIEWED_BLIND, was_reviewed_blind
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
-from tagwright.readers.documents.catalogue import read_reference, relabelled, with_sources
+from tagwright.readers.documents.catalogue import read_reference, relabel_document, with_sources
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula, table_lines
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 ExportFormat: TypeAlias = (
     Literal["jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv"] | AnnotationTool
 )
-"The formats of text; `table` is a workbook's."
+"The formats of text; `review_table` is a workbook's."
 
 
 class Download(NamedTuple):
@@ -77,7 +77,7 @@ def labelled_documents(
             kept = {event.note for event in decisions.current(entry.id) if event.label is not None}
             others = _of_others(document, {*wanted[entry.id], *kept}, vocabulary)
             subjects = tuple(dict.fromkeys((*document.metadata.get("subject", ()), *others)))
-            document = relabelled(document, wanted[entry.id])
+            document = relabel_document(document, wanted[entry.id])
             marked = {**document.metadata, **({"subject": subjects} if subjects else {})}
             yield replace(document, metadata={**marked, **(REVIEWED_BLIND if entry.id in blind else {})})
 
@@ -101,7 +101,7 @@ def _to_train_on(file: ReviewFile, vocabulary: Vocabulary | None = None) -> Iter
             yield document
     if left_out:
         kept = option("format", "blind")
-        note(f"left out: {many(left_out, 'document')} reviewed blind, to measure on; {kept} has them")
+        note(f"left out: {plural(left_out, 'document')} reviewed blind, to measure on; {kept} has them")
 
 
 def export_lines(
@@ -128,7 +128,7 @@ def export_lines(
     not have.
     """
     if output == "csv":
-        rows = table(file, labels, columns or {}, replace_gone=replace_gone)
+        rows = review_table(file, labels, columns or {}, replace_gone=replace_gone)
         return table_lines((list(map(escape_formula, row)) for row in rows), "csv")
     if output == "annif":
         return _annif(file, labels, replace_gone=replace_gone)
@@ -147,7 +147,7 @@ def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, targe
     """Write an export in any format of `DOWNLOADS`, see `export_lines`."""
     with full_disk_explained(), target.open("wb") as stream:
         if output == "xlsx":
-            write_workbook(table(file, labels, {}), stream, "documents")
+            write_workbook(review_table(file, labels, {}), stream, "documents")
             return
         for line in export_lines(file, cast("ExportFormat", output), labels):
             stream.write(f"{line}\n".encode(errors="replace"))
@@ -192,7 +192,7 @@ def _in_vocabulary(
         yield document, gone
 
 
-def table(
+def review_table(
     file: ReviewFile, labels: Vocabulary | None, columns: Mapping[str, str], *, replace_gone: bool = False
 ) -> Iterator[list[str]]:
     """The labelled documents as rows below a header, their metadata in the last columns; see `export_lines`."""
@@ -203,7 +203,7 @@ def table(
     others = [field for field in fields if field not in header]
     header += others
     if unknown := [field for field in columns if field not in header]:
-        raise ConfigError(f"the table of a review has no column {shown(unknown[0])}; it has {', '.join(header)}")
+        raise ConfigError(f"the table of a review has no column {show(unknown[0])}; it has {', '.join(header)}")
     yield [columns.get(field, field) for field in header]
     for document, gone in documents:
         row = [document.id, document.title, replace(document, title="").text, join_labels(document.labels)]
@@ -237,7 +237,7 @@ def _tsv(file: ReviewFile) -> Iterator[str]:
     for document in _to_train_on(file):
         for label in document.labels:
             if not re.fullmatch(r"[^<>\s]+", label):
-                problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
+                problem = f"label {show(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
                 raise InputError(problem, file.path)
         text = escape_formula(" ".join(document.text.split()))
         yield f"{text}\t{' '.join(f'<{label}>' for label in document.labels)}"

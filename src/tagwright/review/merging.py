@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.data.corpus import was_reviewed_blind
 from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.files import open_sources
@@ -32,7 +32,7 @@ _Source: TypeAlias = tuple[list[Document], list[Decision]]
 
 @dataclass
 class Merged:
-    """What came of a source. documents, decisions: how many were added. known: decisions that were there already.
+    """The outcome of a source. documents, decisions: how many were added. known: decisions that were there already.
 
     kept: what is otherwise in the source, of the same reviewer. differing: (document, label) -> reviewer -> verdict, of
     labels of the source that one reviewer accepts and another rejects. without_text: ids of documents with decisions of
@@ -48,10 +48,10 @@ class Merged:
 
     def lines(self, path: Path) -> Iterator[str]:
         """Say it, the counts in the first line. path: of the source."""
-        added = f"{many(self.documents, 'document')} and {many(self.decisions, 'decision')} added"
+        added = f"{plural(self.documents, 'document')} and {plural(self.decisions, 'decision')} added"
         yield f"{path}: {added}, {self.known:,} known"
         if self.without_text:
-            yield f"no text here of {many(len(self.without_text), 'document')} (first: {self.without_text[0]})"
+            yield f"no text here of {plural(len(self.without_text), 'document')} (first: {self.without_text[0]})"
         yield from (f"kept here: {line}" for line in self.kept)
         for (document, label), verdicts in self.differing.items():
             said = ", ".join(f"{verdict}ed by {reviewer}" for reviewer, verdict in sorted(verdicts.items()))
@@ -64,7 +64,7 @@ def merge(file: ReviewFile, path: Path, reviewer: str = "") -> Merged:
     reviewer: who decided on the labels of an export of documents, which does not say it. Raises InputError for a file
     of another kind, ConfigError without a reviewer where one is needed, StorageError.
     """
-    (others, events), merged = _read(path, reviewer), Merged()
+    (others, events), merged = _read_other_review(path, reviewer), Merged()
     documents, decisions = ReviewedDocuments(file), Decisions(file)
     added = documents.add([replace(each, id=documents.first_id(each)) for each in others])
     merged.documents = added.new
@@ -74,7 +74,7 @@ def merge(file: ReviewFile, path: Path, reviewer: str = "") -> Merged:
         for each in events
     ]
     wanted = [each for each in here if each.action != "shown"]
-    new = _new(wanted, decisions, merged)
+    new = _find_new_decisions(wanted, decisions, merged)
     merged.decisions = len(new)
     seen = {_key(each) for each in decisions.events_shown()}
     decisions.add_all([*new, *(each for each in here if each.action == "shown" and _key(each) not in seen)])
@@ -86,7 +86,7 @@ def merge(file: ReviewFile, path: Path, reviewer: str = "") -> Merged:
     return merged
 
 
-def _new(wanted: Iterable[Decision], decisions: Decisions, merged: Merged) -> list[Decision]:
+def _find_new_decisions(wanted: Iterable[Decision], decisions: Decisions, merged: Merged) -> list[Decision]:
     """The decisions to add; `merged` counts those that are known, and gets those that are otherwise here.
 
     A decision that has been undone here since is known. Who has seen suggestions of a document cannot have reviewed it
@@ -118,7 +118,7 @@ def _key(event: Decision) -> tuple[str, str, str | None, str]:
     return event.document, event.reviewer, event.label, "" if event.label is not None else event.action
 
 
-def _read(path: Path, reviewer: str) -> _Source:
+def _read_other_review(path: Path, reviewer: str) -> _Source:
     with open_bytes(path) as file:
         start = file.read(16)
     if start == b"SQLite format 3\0":
@@ -134,7 +134,7 @@ def _read(path: Path, reviewer: str) -> _Source:
             f"{path}: who decided on these labels? give {option('reviewer', 'NAME')}, or an export of "
             f"{option('format', 'decisions')}, which says it"
         )
-    return documents, [event for each in documents for event in _decided(each, reviewer)]
+    return documents, [event for each in documents for event in _decisions_of_document(each, reviewer)]
 
 
 def _of_verdicts(path: Path) -> list[Decision]:
@@ -160,14 +160,14 @@ def _decision(record: Mapping[str, Any], place: Place) -> Decision:
     numbers = {name: record.get(name) for name in ("rank", "confidence", "drawn_from")}
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int | float | None):
-            raise place.error(f"{name} is {shown(value)}, expected a number")
+            raise place.error(f"{name} is {show(value)}, expected a number")
     try:
         return Decision(action=action, **(texts | {"label": texts["label"] or None} | numbers))
     except ConfigError as error:
         raise place.error(str(error)) from None
 
 
-def _decided(document: Document, reviewer: str) -> Iterator[Decision]:
+def _decisions_of_document(document: Document, reviewer: str) -> Iterator[Decision]:
     """The decisions behind a document of an export: its labels, accepted, and that it is finished."""
     of: dict[str, Any] = {"document": document.id, "reviewer": reviewer}
     yield from (Decision(action="accept", label=label, **of) for label in document.labels)

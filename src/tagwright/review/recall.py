@@ -49,7 +49,7 @@ def describe_right(right: RightLabels) -> str:
     share, drawn = 100 * right.suggested / right.total, right.total - right.suggested - right.added
     return (
         f"of the {right.total:,} right labels so far, {share:.0f}% were suggested; {right.added:,} "
-        f"{_was(right.added)} added by hand{f', {drawn:,} {_was(drawn)} drawn at random' if drawn else ''}"
+        f"{_count_was(right.added)} added by hand{f', {drawn:,} {_count_was(drawn)} drawn at random' if drawn else ''}"
     )
 
 
@@ -58,11 +58,11 @@ def describe_recall(recall: Recall) -> str:
     return (
         f"of those among the first {DEPTH} candidates, {100 * recall.value:.0f}% are suggested, between "
         f"{100 * recall.low:.0f} and {100 * recall.high:.0f}: estimated from {recall.drawn:,} that "
-        f"{_was(recall.drawn)} drawn at random"
+        f"{_count_was(recall.drawn)} drawn at random"
     )
 
 
-def _was(count: int) -> str:
+def _count_was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 

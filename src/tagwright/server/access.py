@@ -26,9 +26,9 @@ from starlette.types import Scope
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.events import person_of
-from tagwright.server.current_request import Limited, current
+from tagwright.server.current_request import Limited, get_current_request
 from tagwright.server.languages import Text
-from tagwright.server.problems import Problem, later
+from tagwright.server.problems import Problem, ask_later
 from tagwright.text.words import clean
 
 _log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Limits:
             form = "With this token, %(most)s requests a minute are accepted; try again in %(seconds)s s"
         else:
             form = "With this token, %(most)s documents a minute are accepted; try again in %(seconds)s s"
-        raise later(429, Text(form, most=most, seconds=seconds), seconds)
+        raise ask_later(429, Text(form, most=most, seconds=seconds), seconds)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Access:
 
     def admit(self, holder: Holder) -> None:
         """Note the holder of the current request, and count it. Raises Problem (429) for one too many in a minute."""
-        request = current()
+        request = get_current_request()
         request.token, request.spend = holder.name, partial(self._spend, holder)
         request.client = holder.name or request.client
         request.spend("requests", 1)

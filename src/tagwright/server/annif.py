@@ -14,23 +14,31 @@ from starlette.datastructures import ImmutableMultiDict, MultiDict
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.data.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, Holder, check_origin
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 from tagwright.server.openapi import (
     LABEL_RULES,
     Operation,
     array,
     check,
-    nullable,
+    make_nullable,
     object_,
     query,
     schema,
 )
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request, read_each
-from tagwright.server.request_bodies import FORM, Form, check_size, label_rules, read_form, read_json, whole
+from tagwright.server.request_bodies import (
+    FORM,
+    Form,
+    check_size,
+    label_rules,
+    parse_whole_number,
+    read_form,
+    read_json,
+)
 from tagwright.server.served_model import ServedModel, score_from_0_to_1
 from tagwright.tagger import Suggestion
 from tagwright.tagger.acceptance import SuggestOptions
@@ -72,13 +80,13 @@ class AnnifApi:
         described = object_({
             "project_id": _TEXT, "name": _TEXT, "language": _TEXT, "backend": object_({"backend_id": _TEXT}),
             "vocab": vocabulary, "vocab_language": _TEXT, "is_trained": schema("boolean"),
-            "modification_time": nullable(_TEXT),
+            "modification_time": make_nullable(_TEXT),
         })  # fmt: skip
-        results = array(object_({"uri": _TEXT, "label": _TEXT, "notation": nullable(_TEXT), "score": score}))
+        results = array(object_({"uri": _TEXT, "label": _TEXT, "notation": make_nullable(_TEXT), "score": score}))
         of_document = object_(
-            {"document_id": nullable(_TEXT), "results": results, "problem": _TEXT}, ("document_id", "results")
+            {"document_id": make_nullable(_TEXT), "results": results, "problem": _TEXT}, ("document_id", "results")
         )
-        languages = array(object_({"language": nullable(_TEXT), "score": score}))
+        languages = array(object_({"language": make_nullable(_TEXT), "score": score}))
         return [
             Operation("GET", "/v1/", show_information, object_({"title": _TEXT, "version": _TEXT})),
             Operation("GET", "/v1/projects", self.list_projects, object_({"projects": array(described)})),
@@ -158,13 +166,13 @@ class AnnifApi:
         if holder is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
         sent = {
-            number: each if isinstance(each, Problem) else _known(each, model)
+            number: each if isinstance(each, Problem) else _find_known_subjects(each, model)
             for number, each in (await read_json(request, _to_learn)).items()
         }
         if self.store is not None:
             labelled = [each for each in sent.values() if not isinstance(each, Problem)]
             if labelled:
-                await self.store(model, labelled, current().who or "client")
+                await self.store(model, labelled, get_current_request().who or "client")
         if left_out := [{"index": i, "problem": each.detail} for i, each in sent.items() if isinstance(each, Problem)]:
             return JSONResponse({"left_out": left_out})
         return Response(status_code=204, media_type="application/json")
@@ -183,7 +191,7 @@ async def show_information(_: Request) -> Response:
 
 async def detect_languages(request: Request) -> Response:
     """How likely the text is in each of the languages, and in none of them (null)."""
-    languages, shares = await read_json(request, _detected)
+    languages, shares = await read_json(request, _detect_asked)
     known = {code: shares.get(code, 0.0) for code in dict.fromkeys(languages)}
     scores: list[tuple[str | None, float]] = sorted(known.items(), key=lambda item: -item[1])
     if not any(known.values()):
@@ -192,7 +200,7 @@ async def detect_languages(request: Request) -> Response:
     return JSONResponse({"results": [{"language": code, "score": score} for code, score in (*scores, (None, rest))]})
 
 
-def _detected(content: Any) -> tuple[list[str], Mapping[str, float]]:
+def _detect_asked(content: Any) -> tuple[list[str], Mapping[str, float]]:
     """The languages that are asked for, and how likely the text is in each language that can be detected."""
     check(content, _LANGUAGES)
     return content["languages"], detect(content["text"])
@@ -223,7 +231,7 @@ async def _suggestions(
     """Suggestions for each document, recorded; none without options."""
     if options is not None:
         return await model.suggest_and_record([SuggestRequest(document, options) for document in documents])
-    await current().record(documents, [[]] * len(documents))
+    await get_current_request().record(documents, [[]] * len(documents))
     return [[] for _ in documents]
 
 
@@ -289,17 +297,17 @@ def _to_learn(content: Any) -> dict[int, dict[str, Any] | Problem]:
     return read_each(enumerate(content), read)
 
 
-def _known(sent: Mapping[str, Any], model: ServedModel) -> Mapping[str, Any] | Problem:
+def _find_known_subjects(sent: Mapping[str, Any], model: ServedModel) -> Mapping[str, Any] | Problem:
     """A document to learn from; a Problem where its vocabulary has none of its subjects, so that nothing is learned."""
     uris = [subject["uri"] for subject in sent.get("subjects", ())]
     if uris and not any(uri in model.tagger.vocabulary.index for uri in uris):
-        return bad_request(f"none of its subjects is in the vocabulary (first: {shown(uris[0])})")
+        return bad_request(f"none of its subjects is in the vocabulary (first: {show(uris[0])})")
     return sent
 
 
 def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
     """The options in a form or an address; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
-    limit, threshold = whole(fields.get("limit", "10")), _number(fields.get("threshold", "0"))
+    limit, threshold = parse_whole_number(fields.get("limit", "10")), _number(fields.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
     if threshold != threshold:  # NaN
         return None

@@ -30,13 +30,21 @@ from tagwright.server.access import OPEN, Access, network, networks_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.audit import Audit
 from tagwright.server.counters import Counters, monitor_lines, server_lines
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
 from tagwright.server.languages import Text
 from tagwright.server.logs import ID_HEADER, VERSION_HEADER, RecordRequests, log_failures
-from tagwright.server.problems import Busy, Problem, answer_http_error, answer_nobody, answer_problem, answer_to, later
+from tagwright.server.problems import (
+    Busy,
+    Problem,
+    answer_http_error,
+    answer_nobody,
+    answer_problem,
+    answer_to,
+    ask_later,
+)
 from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import check_head
 from tagwright.server.review.page import ReviewPages
@@ -168,7 +176,7 @@ class Readiness:
         if self.stopping:
             raise Problem(503, "The server is stopping")
         if self._answering < len(self.models) or not all(model.search.is_made for model in self.models):
-            raise later(503, "The models are being loaded")
+            raise ask_later(503, "The models are being loaded")
 
     async def load(self) -> None:
         """Let each model answer once, which loads what it needs, and index its labels.
@@ -220,18 +228,18 @@ class _Gate:
             await self.app(scope, receive, send)
             return
         app, turns = self.app, scope["app"].state.turns
-        async with current().held:
+        async with get_current_request().held:
             try:
                 self._admit(scope)
                 await turns.may_begin()
             except Problem as problem:
                 app = answer_to(problem)
-            await app(scope, self._bounded(receive), turns.counted(_below(current().root, send)))
+            await app(scope, self._bounded(receive), turns.counted(_redirect_below(get_current_request().root, send)))
 
     def _admit(self, scope: Scope) -> None:
         """Fill in the current request. Raises Problem for a request that is refused by its head."""
         check_head(scope)
-        headers, request = Headers(scope=scope), current()
+        headers, request = Headers(scope=scope), get_current_request()
         request.root = scope.get("root_path", "")
         path = scope["path"].removeprefix(request.root)
         request.language = languages.choose(scope)
@@ -260,7 +268,7 @@ class _Gate:
             if not more:
                 return await receive()  # the client leaves, whenever that is
             end = end or asyncio.get_running_loop().time() + connections.BODY_SECONDS
-            client = client or current().client  # the first one, even if a session has named another since
+            client = client or get_current_request().client  # the first one, even if a session has named another since
             try:
                 async with asyncio.timeout_at(end):
                     message = await receive()
@@ -272,14 +280,14 @@ class _Gate:
                 raise Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
             if (size := received - counted) > 0:
                 self.memory.take(client, size)
-                current().held.callback(self.memory.give_back, client, size)
+                get_current_request().held.callback(self.memory.give_back, client, size)
                 counted = received
             return message
 
         return bounded
 
 
-def _below(root: str, send: Send) -> Send:
+def _redirect_below(root: str, send: Send) -> Send:
     """Let redirects lead to addresses below the one where the application is mounted."""
 
     async def sent(message: Message) -> None:

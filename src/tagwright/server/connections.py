@@ -104,9 +104,9 @@ class Connections:
 class TimedConnection(H11Protocol):
     """A connection that is closed when its client is late.
 
-    open_connections: of the server, set by `timed`. head, read: time limits in seconds, see `HEAD_SECONDS` and
-    `READ_SECONDS`; checked three times within the shorter one. begun, ended: number of requests that the application
-    has begun, and finished, to answer.
+    open_connections: of the server, set by `limit_connections`. head, read: time limits in seconds, see `HEAD_SECONDS`
+    and `READ_SECONDS`; checked three times within the shorter one. begun, ended: number of requests that the
+    application has begun, and finished, to answer.
     """
 
     open_connections: Connections
@@ -190,7 +190,7 @@ class TimedConnection(H11Protocol):
         self.abort_if_late(self.loop.time())
 
 
-def timed(
+def limit_connections(
     app: ASGIApp, connection: type[TimedConnection] = TimedConnection, most: int | None = None, **options: Any
 ) -> uvicorn.Config:
     """Return a configuration of uvicorn with these options, time limits and a maximum number of connections.

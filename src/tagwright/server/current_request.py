@@ -64,11 +64,11 @@ class CurrentRequest:
 _current: ContextVar[CurrentRequest] = ContextVar("_current")
 
 
-def current() -> CurrentRequest:
+def get_current_request() -> CurrentRequest:
     """Return the request that is being answered; outside of one, an empty one."""
     return _current.get(None) or CurrentRequest()
 
 
 def begin(request: CurrentRequest) -> None:
-    """Let `current` return this request in what runs from now on in this task."""
+    """Let `get_current_request` return this request in what runs from now on in this task."""
     _current.set(request)

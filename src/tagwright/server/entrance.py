@@ -20,7 +20,7 @@ from starlette.routing import Route
 from tagwright.review.events import person_of
 from tagwright.review.file import StorageError
 from tagwright.server.access import EVERYBODY, LONGEST_NAME, Access, Holder, Role, Session, check_origin
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 from tagwright.server.languages import _
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem, not_stored
@@ -137,7 +137,7 @@ class Entrance:
 
         Where no token is needed, a user whom a proxy names has a session without logging in.
         """
-        session, user = self.sessions.read(request.cookies.get(COOKIE, "")), current().user
+        session, user = self.sessions.read(request.cookies.get(COOKIE, "")), get_current_request().user
         if user and session is None and self.sessions.access.is_open:
             session = Session(user, user, EVERYBODY)
         if session is None or not session.holder.may(self.role):
@@ -145,7 +145,7 @@ class Entrance:
         session = session._replace(reviewer=user or session.reviewer)
         if self.named and not person_of(session.reviewer):
             return None
-        current().user = session.reviewer
+        get_current_request().user = session.reviewer
         self.sessions.access.admit(session.holder)
         return session
 
@@ -160,7 +160,7 @@ class Entrance:
         problem = self._login_error(name, holder)
         if problem or holder is None:
             return self._form(request, name, problem, 403)
-        name = "" if current().user else holder.name or name  # a proxy names its user with every request
+        name = "" if get_current_request().user else holder.name or name  # a proxy names its user with every request
         answer = RedirectResponse(self.goal, 303)
         answer.set_cookie(
             COOKIE, self.sessions.issue(name, holder), max_age=7 * 24 * 3600, httponly=True,
@@ -170,7 +170,7 @@ class Entrance:
 
     def _form(self, request: Request, name: str = "", problem: str = "", status: int = 200) -> Response:
         names = [holder.name for holder in self.sessions.access.holders]
-        knows_name = bool(current().user or (names and all(names)))
+        knows_name = bool(get_current_request().user or (names and all(names)))
         return show(
             request, "enter.html", None, status, path=self.path, named=self.named, name=name, problem=problem,
             needs_token=not self.sessions.access.is_open, needs_name=self.named and not knows_name,
@@ -183,7 +183,7 @@ class Entrance:
             return _("The access token is wrong.")
         if not holder.may(self.role):
             return _("This token does not let you review.")  # any token lets its holder ask for suggestions
-        if holder.name or current().user or not self.named:
+        if holder.name or get_current_request().user or not self.named:
             return ""
         if self.sessions.access.has_named(name):
             return _("This name belongs to another token.")

@@ -55,7 +55,7 @@ class Example(NamedTuple):
 
 def example(operation: Operation, model: ServedModel, base: str, *, token: bool = False) -> Example:
     """Return a call of an operation with a served model. base: the address of the server, with a slash at the end."""
-    known = _known(model)
+    known = _known_values(model)
     path = re.sub(r"{(\w+)}", lambda found: quote(known[found[1]]), operation.path)
     needed = {each["name"]: known[each["name"]] for each in operation.parameters if each["required"]}
     body = None if operation.body is None else _sample(operation.body, "", known)
@@ -63,7 +63,7 @@ def example(operation: Operation, model: ServedModel, base: str, *, token: bool 
     return Example(operation.method, base + path.removeprefix("/"), needed, body, body_type, token)
 
 
-def _known(model: ServedModel) -> dict[str, Any]:
+def _known_values(model: ServedModel) -> dict[str, Any]:
     """Values of fields and parameters by their names."""
     label = model.tagger.vocabulary[0]
     return {

@@ -13,7 +13,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
@@ -26,8 +26,8 @@ from tagwright.server.openapi import (
     array,
     check,
     check_names,
-    closed,
-    nullable,
+    close_schema,
+    make_nullable,
     object_,
     query,
     schema,
@@ -41,10 +41,10 @@ from tagwright.server.request_bodies import (
     Upload,
     check_size,
     label_rules,
+    parse_whole_number,
     read_documents,
     read_form,
     read_json,
-    whole,
 )
 from tagwright.server.served_model import ServedModel, model_named
 from tagwright.tagger import Suggestion
@@ -73,9 +73,9 @@ OPTIONS: Mapping[str, Schema] = {
     "evidence": schema("boolean", "Say why: reasons by what they add, and stage by stage, with positions in the text."),
 }
 "Options of a request for suggestions."
-_REQUEST = closed(object_({**_DOCUMENT, **OPTIONS}, ()))
+_REQUEST = close_schema(object_({**_DOCUMENT, **OPTIONS}, ()))
 _ADDRESS = {name: OPTIONS[name] for name in ("model", "limit", "names_in", "language", "evidence", *LABEL_RULES)}
-_FORM = closed(object_({"file": {"type": "string", "format": "binary"}}))
+_FORM = close_schema(object_({"file": {"type": "string", "format": "binary"}}))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class JsonApi:
                 "name": _TEXT,
                 "notation": schema("string", "Place in a classification, such as 595.79; empty where there is none."),
                 "score": _NUMBER,
-                "confidence": nullable(_NUMBER),
+                "confidence": make_nullable(_NUMBER),
                 "reasons": array(
                     reason, "Stages, or features of a learned combiner: what raises the score most comes first."
                 ),
@@ -152,7 +152,7 @@ class JsonApi:
 
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
-        check_names(dict(request.query_params), closed(object_(_ADDRESS)))
+        check_names(dict(request.query_params), close_schema(object_(_ADDRESS)))
         options = _options_of_address(request.query_params)
         file = await read_form(request, _file, kinds=(MULTIPART,), files=1)
         try:
@@ -208,7 +208,7 @@ class JsonApi:
         language = options.get("names_in", "")
         if language and not await asyncio.to_thread(model.has_language, language):
             form = "language is %(language)s, in which no label has a name"
-            raise bad_request(Text(form, language=shown(language)))
+            raise bad_request(Text(form, language=show(language)))
         rules = model.options(
             k=options.get("limit", 10),
             min_confidence=options.get("threshold", 0),
@@ -261,7 +261,7 @@ def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
 def _options_of_address(fields: QueryParams) -> dict[str, Any]:
     """The options in an address, checked. Raises Problem (400)."""
     texts = {name: fields.get(name) for name in ("model", "names_in", "language")}
-    evidence, limit = fields.get("evidence", "") in ("1", "true"), whole(fields.get("limit", "10"))
+    evidence, limit = fields.get("evidence", "") in ("1", "true"), parse_whole_number(fields.get("limit", "10"))
     return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
 
 

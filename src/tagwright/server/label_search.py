@@ -61,7 +61,7 @@ class LabelSearch:
 
         In this order: the query is a name or id; begins one; its words begin words of one; it is a part of one.
         """
-        text = folded(query)
+        text = fold_text(query)
         if not text or k < 1:
             return []
         with self._lock:
@@ -114,10 +114,10 @@ def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearc
         return LabelSearch(labels)
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text as it is compared: without case, accents and superfluous blanks; ı is i, œ is oe.
 
-    >>> folded("  Crème   BRÛLÉE "), folded("Işık") == folded("ışık"), folded("Cœur")
+    >>> fold_text("  Crème   BRÛLÉE "), fold_text("Işık") == fold_text("ışık"), fold_text("Cœur")
     ('creme brulee', True, 'coeur')
     """
     apart = unicodedata.normalize("NFKD", fold(clean(text), ANALYSIS).replace("ı", "i"))
@@ -131,8 +131,8 @@ def matching_name(names: Iterable[str], query: str) -> str:
     >>> matching_name(birds, "vog"), matching_name(birds, "bir"), matching_name(birds, "598")
     ('Vögel', 'Birds', '')
     """
-    text = folded(query)
-    return next((name for name in names if _matches(folded(name), text)), "")
+    text = fold_text(query)
+    return next((name for name in names if _matches(fold_text(name), text)), "")
 
 
 def _matches(name: str, text: str) -> bool:
@@ -195,7 +195,7 @@ def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int, bool]
         last = re.split("[/#]", label.id)[-1]
         names = [(False, first), *((True, name) for name in dict.fromkeys([*others, label.notation, last, label.id]))]
         for other, name in names:
-            if text := folded(name):
+            if text := fold_text(name):
                 yield len(text), other, text, position, other and name == label.id != last
 
 

@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from tagwright.errors import InputError
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 
 LANGUAGES = {"en": "English", "de": "Deutsch", "fi": "Suomi", "sv": "Svenska", "fr": "Français"}
 "Languages of the pages: code -> the language's own name."
@@ -39,7 +39,7 @@ class Text(str):
         return text
 
 
-def translated(text: str) -> str:
+def translate(text: str) -> str:
     """Return a text and its numbers in the language of the request; without a translation, as it is."""
     if not isinstance(text, Text) or not text.values:
         return _(text) if text else ""
@@ -52,9 +52,9 @@ def translated_error(error: InputError) -> str:
 
     A message without a translation, such as one with values of a reader, stands in a translated sentence as the reason.
     """
-    text = translated(error.problem)
-    if text == error.problem and current().language != "en":
-        text = translated(Text("cannot be read (%(reason)s)", reason=text))
+    text = translate(error.problem)
+    if text == error.problem and get_current_request().language != "en":
+        text = translate(Text("cannot be read (%(reason)s)", reason=text))
     return str(error).removesuffix(error.problem) + text
 
 
@@ -62,19 +62,21 @@ def choose(scope: Scope) -> str:
     """Return the language of a request: of `?lang=`, of the cookie, or else the one that the browser prefers."""
     request = HTTPConnection(scope)
     last = request.cookies.get(COOKIE, "")
-    return chosen(scope) or (last if last in LANGUAGES else preferred(request.headers.get("accept-language", "")))
+    return get_chosen_language(scope) or (
+        last if last in LANGUAGES else best_language(request.headers.get("accept-language", ""))
+    )
 
 
-def chosen(scope: Scope) -> str:
+def get_chosen_language(scope: Scope) -> str:
     """Return the language that the address asks for with `?lang=`; "" for none."""
     asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("lang", [""])[0]
     return asked if asked in LANGUAGES else ""
 
 
-def preferred(header: str) -> str:
+def best_language(header: str) -> str:
     """Return the best of `LANGUAGES` for a header Accept-Language.
 
-    >>> preferred("nl, fr-CH;q=0.7, sv;q=0.9"), preferred("de;q=0"), preferred("")
+    >>> best_language("nl, fr-CH;q=0.7, sv;q=0.9"), best_language("de;q=0"), best_language("")
     ('sv', 'en', 'en')
     """
     weighted = map(_weight_and_code, header[:1000].split(","))
@@ -88,17 +90,17 @@ _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})*|\d+)(\.\d+)?")
 def number(written: str) -> str:
     """Return a number, written as in English, as the language of the request writes it."""
     marks = {"en": ",.", "de": ".,", "fi": "\u00a0,", "sv": "\u00a0,", "fr": "\u202f,"}
-    return written.translate(str.maketrans(",.", marks[current().language]))
+    return written.translate(str.maketrans(",.", marks[get_current_request().language]))
 
 
 def percent(share: float) -> str:
     """Return a share in whole per cent, as the language of the request writes it."""
-    return f"{100 * share:.0f}%" if current().language == "en" else f"{100 * share:.0f}\u00a0%"
+    return f"{100 * share:.0f}%" if get_current_request().language == "en" else f"{100 * share:.0f}\u00a0%"
 
 
 def _(message: str) -> str:
     """Return a message in the language of the request."""
-    return translations(current().language).gettext(message)
+    return translations(get_current_request().language).gettext(message)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the server logs: messages as text or JSON lines, and with JSON a line for each answered request.
+"""Log messages as text or JSON lines, and with JSON a line for each answered request.
 
 Neither a message of an exception nor anything of a request's text or address is written, since these may quote a
 document. Of an exception, its type and the lines of code are.
@@ -20,11 +20,11 @@ from uuid import uuid4
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright.core.display import escaped
+from tagwright.core.display import escape_controls
 from tagwright.server.access import Network, user_of
 from tagwright.server.audit import Audit
 from tagwright.server.counters import Counters
-from tagwright.server.current_request import CurrentRequest, begin, current
+from tagwright.server.current_request import CurrentRequest, begin, get_current_request
 from tagwright.server.options import LogFormat
 from tagwright.server.problems import Problem, answer_to
 
@@ -46,7 +46,7 @@ ID_HEADER = "X-Request-ID"
 
 
 @contextmanager
-def logged(form: LogFormat) -> Iterator[None]:
+def write_logs(form: LogFormat) -> Iterator[None]:
     """Write notes and all messages from warnings on to stderr; as JSON, also a line for each answered request."""
     handler, root, notes = logging.StreamHandler(), logging.getLogger(), logging.getLogger("tagwright")
     handler.setFormatter(_Formatter(form))
@@ -105,10 +105,14 @@ class _Formatter(logging.Formatter):
         self._form = form
 
     def format(self, record: logging.LogRecord) -> str:
-        message, request = record.getMessage(), current().id
+        message, request = record.getMessage(), get_current_request().id
         failure = _traceback(record.exc_info[1]) if record.exc_info else ""
         if self._form == "text":
-            return escaped(message) + (f"\n{failure}" if failure else "") + (f" [request {request}]" if request else "")
+            return (
+                escape_controls(message)
+                + (f"\n{failure}" if failure else "")
+                + (f" [request {request}]" if request else "")
+            )
         entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tagwright.server.access import check_origin
 from tagwright.server.counters import Counters
 from tagwright.server.json_api import OPTIONS, JsonApi, document_and_options
-from tagwright.server.openapi import Schema, check, check_names, closed, object_, schema
+from tagwright.server.openapi import Schema, check, check_names, close_schema, object_, schema
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import read_json, whole_json
 from tagwright.server.served_model import ServedModel, model_named
@@ -32,7 +32,7 @@ from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
 
-_TEXT = closed(
+_TEXT = close_schema(
     object_(
         {
             "text": schema("string", "The text of the document."),
@@ -42,7 +42,7 @@ _TEXT = closed(
         required=("text",),
     )
 )
-_QUERY = closed(
+_QUERY = close_schema(
     object_(
         {"query": schema("string", "A name, a part of one, a notation or an id."), "limit": OPTIONS["limit"]},
         required=("query",),
@@ -93,7 +93,7 @@ def tool_server(api: JsonApi) -> Server[Any]:
 
 
 async def _answer(api: JsonApi, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a tool answers. Raises Problem."""
+    """Return the answer of a tool. Raises Problem."""
     if name not in _TOOLS:
         raise bad_request(f"no tool '{name[:100]}'; known are {', '.join(_TOOLS)}")
     wanted = _TOOLS[name][1]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tagwright.core.checked import nearest, shown
+from tagwright.core.checked import find_nearest, show
 from tagwright.server.languages import Text
 from tagwright.server.problems import bad_request
 from tagwright.version import __version__
@@ -47,10 +47,10 @@ def array(items: Schema, description: str = "", **more: Any) -> dict[str, Any]:
     return {**schema("array", description, **more), "items": items}
 
 
-def nullable(value: Schema) -> dict[str, Any]:
+def make_nullable(value: Schema) -> dict[str, Any]:
     """Return the schema of a value that may be null.
 
-    >>> nullable(schema("number"))
+    >>> make_nullable(schema("number"))
     {'type': ['number', 'null']}
     """
     return {**value, "type": [value["type"], "null"]}
@@ -92,13 +92,13 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
     }  # fmt: skip
     if not isinstance(value, kinds[wanted["type"]]) or (isinstance(value, bool) and wanted["type"] != "boolean"):
         raise bad_request(
-            Text("%(value)s is not of type '%(type)s'%(place)s", value=shown(value), type=wanted["type"], place=at)
+            Text("%(value)s is not of type '%(type)s'%(place)s", value=show(value), type=wanted["type"], place=at)
         )
     if isinstance(value, int | float):
         least, most = wanted.get("minimum", -sys.float_info.max), wanted.get("maximum", sys.float_info.max)
         if not least <= value <= most:
             form = "%(value)s is not between %(least)s and %(most)s%(place)s"
-            raise bad_request(Text(form, value=shown(value), least=least, most=most, place=at))
+            raise bad_request(Text(form, value=show(value), least=least, most=most, place=at))
     elif isinstance(value, list):
         least, most = wanted.get("minItems", 0), wanted.get("maxItems", len(value))
         if not least <= len(value) <= most:
@@ -115,13 +115,13 @@ def check(value: Any, wanted: Schema, place: str = "") -> None:
                 check(held, known, f"{inside}{key[:100]}")
 
 
-def closed(wanted: Schema) -> dict[str, Any]:
+def close_schema(wanted: Schema) -> dict[str, Any]:
     """Return a schema whose objects, at all levels, have no other properties; `check_names` looks at that."""
     result = dict(wanted)
     if "properties" in wanted:
-        result["properties"] = {name: closed(value) for name, value in wanted["properties"].items()}
+        result["properties"] = {name: close_schema(value) for name, value in wanted["properties"].items()}
         result["additionalProperties"] = False
-    return {**result, "items": closed(wanted["items"])} if "items" in wanted else result
+    return {**result, "items": close_schema(wanted["items"])} if "items" in wanted else result
 
 
 def check_names(value: Any, wanted: Schema, place: str = "") -> None:
@@ -134,13 +134,13 @@ def check_names(value: Any, wanted: Schema, place: str = "") -> None:
         known = wanted.get("properties", {})
         for name, held in value.items():
             if name not in known and wanted.get("additionalProperties") is False:
-                near = nearest(name[:100], known)
+                near = find_nearest(name[:100], known)
                 hint = f"did you mean '{near}'?" if near else f"known are {', '.join(known)}"
                 raise bad_request(f"unknown field '{name[:100]}'{f' in {place}' if place else ''}; {hint}")
             check_names(held, known.get(name, {}), f"{inside}{name[:100]}")
 
 
-def described(operations: Sequence[Operation]) -> dict[str, Any]:
+def describe_operations(operations: Sequence[Operation]) -> dict[str, Any]:
     """Return the OpenAPI description of operations."""
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
@@ -158,7 +158,7 @@ def routes(operations: Sequence[Operation]) -> list[Route]:
     """Return a route for each operation, and the route of the OpenAPI description."""
 
     async def description(_: Request) -> Response:
-        return JSONResponse(described(operations))
+        return JSONResponse(describe_operations(operations))
 
     listed = [Route(each.path, each.answer, methods=[each.method]) for each in operations]
     return [*listed, Route("/api/openapi.json", description, methods=["GET"])]

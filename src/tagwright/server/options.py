@@ -56,7 +56,7 @@ class Listening:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions(Listening):
-    """What a server also stores and follows. Needs the extra "serve".
+    """The options of a server: what it also stores and follows. Needs the extra "serve".
 
     Raises ConfigError for options that contradict each other.
     """

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from tagwright.server import languages
 from tagwright.server.access import Session
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 
 
 @cache
@@ -21,14 +21,14 @@ def _environment(language: str) -> Environment:
     )  # fmt: skip
     environment.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
     environment.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
-    environment.globals.update(root=lambda: current().root)
-    environment.filters.update(number=languages.number, translated=languages.translated)
+    environment.globals.update(root=lambda: get_current_request().root)
+    environment.filters.update(number=languages.number, translated=languages.translate)
     return environment
 
 
 def render(template: str, **content: Any) -> str:
     """Return a page, or a part of one. content: values by the names that the template uses."""
-    return _environment(current().language).get_template(template).render(content)
+    return _environment(get_current_request().language).get_template(template).render(content)
 
 
 def show(
@@ -40,10 +40,10 @@ def show(
     content: values by the names that the template uses; `here`: address of the page without the root, if not that of
     the request.
     """
-    here = request.url.path.removeprefix(current().root)
+    here = request.url.path.removeprefix(get_current_request().root)
     frame = {"session": session, "progress": None, "reviews": request.app.state.has_review, "here": here}
     page = render(template, **{**frame, "served": request.app.state.models, **content})
     answer = HTMLResponse(page, status, {"Cache-Control": "no-store", **(headers or {})})
-    if language := languages.chosen(request.scope):
+    if language := languages.get_chosen_language(request.scope):
         answer.set_cookie(languages.COOKIE, language, max_age=365 * 24 * 3600, samesite="lax", httponly=True)
     return answer

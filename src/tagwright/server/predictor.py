@@ -59,7 +59,7 @@ def predict(tagger: Tagger, requests: Sequence[SuggestRequest]) -> list[list[Sug
 
 
 class Predictions:
-    """What a worker process holds: the tagger of the folder that it was last asked about."""
+    """The state of a worker process: the tagger of the folder that it was last asked about."""
 
     def __init__(self) -> None:
         self._loaded: tuple[Path, Tagger] | None = None

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tagwright.review.file import DisplacedError, StorageError
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 from tagwright.server.languages import Text
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Busy(Problem):
         super().__init__(503, text, headers={"Retry-After": "1"})
 
 
-def later(status: int, detail: str, seconds: int = 1) -> Problem:
+def ask_later(status: int, detail: str, seconds: int = 1) -> Problem:
     """Return the problem of a request that may be sent again after some seconds."""
     return Problem(status, detail, headers={"Retry-After": str(seconds)})
 
@@ -82,8 +82,8 @@ def not_stored(error: StorageError) -> Problem:
 def answer_to(problem: Problem) -> Response:
     """Answer a request with its problem."""
     content = {"type": "about:blank", "title": problem.title, "detail": problem.detail, "status": problem.status}
-    if not current().path.startswith("/v1"):  # Annif's problems have no other fields
-        content["request_id"] = current().id
+    if not get_current_request().path.startswith("/v1"):  # Annif's problems have no other fields
+        content["request_id"] = get_current_request().id
     return JSONResponse(content, problem.status, problem.headers, media_type="application/problem+json")
 
 

@@ -17,11 +17,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.server.label_search import folded
+from tagwright.server.label_search import fold_text
 from tagwright.server.openapi import Operation, array, object_, query, schema
 from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request, read_each
-from tagwright.server.request_bodies import FORM, Form, parse_json, read_form, text_of, whole
+from tagwright.server.request_bodies import FORM, Form, parse_json, parse_whole_number, read_form, text_of
 from tagwright.server.served_model import ServedModel, model_named, score_from_0_to_1
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
@@ -144,7 +144,7 @@ class Reconciliation:
         vocabulary = model.tagger.vocabulary
         labels = [vocabulary[position] for position in positions[cursor:]]
         return JSONResponse(
-            {"result": [{**_described(label, vocabulary), "notable": _types(label)} for label in labels]}
+            {"result": [{**_describe_entity(label, vocabulary), "notable": _types(label)} for label in labels]}
         )
 
     async def suggest_types(self, request: Request) -> Response:
@@ -152,12 +152,12 @@ class Reconciliation:
         vocabulary = self._model(request).tagger.vocabulary
         if vocabulary not in self._types:  # reads all labels
             self._types[vocabulary] = await asyncio.to_thread(_all_types, vocabulary)
-        return _matching(request, self._types[vocabulary])
+        return _answer_matching(request, self._types[vocabulary])
 
     async def suggest_properties(self, request: Request) -> Response:
         """Properties that a query may name, by a part of a name or id."""
         self._model(request)
-        return _matching(request, [{"id": id_, "name": name} for id_, name in PROPERTIES.items()])
+        return _answer_matching(request, [{"id": id_, "name": name} for id_, name in PROPERTIES.items()])
 
     async def flyout(self, request: Request) -> Response:
         """A small HTML view of a label, in JSON."""
@@ -195,7 +195,7 @@ class Reconciliation:
         return await asyncio.to_thread(JSONResponse, answers)
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
-        """What a client learns of the service. base: the address of the server, as the client has it."""
+        """Describe the service to a client. base: the address of the server, as the client has it."""
         service = f"{base}/reconcile/{quote(model.id, safe='')}"
         flyout = {"flyout_service_url": service, "flyout_service_path": "/flyout?id=${id}"}
         kinds = {"entity": flyout, "type": {}, "property": {}}
@@ -287,9 +287,9 @@ def _without_name(model: ServedModel, queries: Sequence[Query]) -> list[Query]:
 
 def _is_named(model: ServedModel, text: str) -> bool:
     """Whether a text is the name or id of a label, up to case and accents."""
-    name = folded(text[:LONGEST])
+    name = fold_text(text[:LONGEST])
     labels = (model.tagger.vocabulary[position] for position in model.search()(name, 1))
-    return any(name in map(folded, (label.id, *label.all_names)) for label in labels)
+    return any(name in map(fold_text, (label.id, *label.all_names)) for label in labels)
 
 
 def _candidates(
@@ -310,8 +310,8 @@ def _candidates(
         for name, values in query.properties if name in PROPERTIES
     ]  # fmt: skip
     labels = [vocabulary[position] for position in _positions(model, text, query, suggested, resolve)]
-    exact = [label.id for label in labels if text and (text == label.id or text in _plain(label.names))]
-    exact = exact or [label.id for label in labels if text in _plain(label.all_names)]
+    exact = [label.id for label in labels if text and (text == label.id or text in _fold_names(label.names))]
+    exact = exact or [label.id for label in labels if text in _fold_names(label.all_names)]
     for label in labels:
         if query.types and not query.types & {CONCEPT, *label.types}:
             continue
@@ -319,7 +319,7 @@ def _candidates(
         similarity = _similarity(label, text)
         score = _score(label, text, suggested.get(label.id, 0.0), similarity)
         candidates.append({
-            **_described(label, vocabulary), "score": round(score * 0.5**lacking, 1),
+            **_describe_entity(label, vocabulary), "score": round(score * 0.5**lacking, 1),
             "match": exact == [label.id] and not lacking, "type": _types(label),
             "features": [{"id": "name_similarity", "value": round(similarity, 3)}],
         })  # fmt: skip
@@ -337,7 +337,7 @@ def _positions(model: ServedModel, text: str, query: Query, suggested: Iterable[
     return [each for each in dict.fromkeys(positions) if search.allowed is None or search.allowed[each]]
 
 
-def _described(label: Label, vocabulary: Vocabulary) -> dict[str, Any]:
+def _describe_entity(label: Label, vocabulary: Vocabulary) -> dict[str, Any]:
     """A label with what tells it from namesakes: its notation, and the labels above it or else its description."""
     above = " > ".join(vocabulary.path(vocabulary.index[label.id])[:-1])
     description = "; ".join(part for part in (label.notation, above or label.description[:LONGEST]) if part)
@@ -360,9 +360,9 @@ def _type(uri: str) -> dict[str, str]:
 
 
 def _prefix(request: Request) -> tuple[str, int]:
-    """What a user has typed, and how many suggestions to pass over. Raises Problem (400)."""
+    """Return the text typed by a user, and how many suggestions to pass over. Raises Problem (400)."""
     parameters = request.query_params
-    cursor = whole(parameters.get("cursor") or "0")
+    cursor = parse_whole_number(parameters.get("cursor") or "0")
     if "prefix" not in parameters:
         raise bad_request("'prefix' is a required parameter")
     if not isinstance(cursor, int) or not 0 <= cursor <= 1000:
@@ -370,7 +370,7 @@ def _prefix(request: Request) -> tuple[str, int]:
     return clean(parameters["prefix"])[:LONGEST], cursor
 
 
-def _matching(request: Request, entries: Sequence[dict[str, str]]) -> Response:
+def _answer_matching(request: Request, entries: Sequence[dict[str, str]]) -> Response:
     """Answer with the entries whose name or id contains what was typed."""
     prefix, cursor = _prefix(request)
     matching = [each for each in entries if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
@@ -394,24 +394,24 @@ def _score(label: Label, text: str, suggested: float, similarity: float) -> floa
 
     94 and more: a name is the text. 49 to 90: names are like it. Up to 49: the tagger suggests it, no name holds it.
     """
-    names = _plain(label.all_names)
-    others = [folded(name) for name in names]
+    names = _fold_names(label.all_names)
+    others = [fold_text(name) for name in names]
     if text in (names[0], label.id):
         return 100.0
     if text in names:
         return 99.0
-    if folded(text) in others:  # up to case or accents
-        return 95.0 if folded(text) == others[0] else 94.0
-    if suggested and folded(text) not in " ".join(others):
+    if fold_text(text) in others:  # up to case or accents
+        return 95.0 if fold_text(text) == others[0] else 94.0
+    if suggested and fold_text(text) not in " ".join(others):
         return 49 * max(suggested, similarity)
     return 49 + 41 * similarity
 
 
-def _plain(names: Iterable[str]) -> list[str]:
+def _fold_names(names: Iterable[str]) -> list[str]:
     return [" ".join(name.split()) for name in names]
 
 
 def _similarity(label: Label, text: str) -> float:
     """The greatest similarity of a name to the text, from 0 to 1: the share of characters in common runs."""
-    name = folded(text)
-    return max(SequenceMatcher(None, name, folded(other[:LONGEST])).ratio() for other in label.all_names[:20])
+    name = fold_text(text)
+    return max(SequenceMatcher(None, name, fold_text(other[:LONGEST])).ratio() for other in label.all_names[:20])

@@ -81,11 +81,11 @@ async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
     A body without a content type is taken for JSON, as in Annif. Raises Problem for anything else (415), for an empty
     body (400), and what `parse_json` and `checked` raise.
     """
-    body = await _whole(request)
+    body = await _read_body(request)
     if not body:
         raise bad_request("RequestBody is required")
     if _media_type(request) not in ("application/json", ""):
-        raise _unsupported(request, "application/json")
+        raise _refuse_media_type(request, "application/json")
     return await asyncio.to_thread(lambda: checked(parse_json(body)))
 
 
@@ -101,11 +101,11 @@ async def read_form(
     kind = _media_type(request)
     _, options = parse_options_header(request.headers.get("content-type", "")[:1024])
     charset = options.get(b"charset", b"").decode("latin-1").lower()
-    body = await _whole(request, most)
+    body = await _read_body(request, most)
     if not body:
         return checked(ImmutableMultiDict([]))
     if kind not in kinds:
-        raise _unsupported(request, kinds[0])
+        raise _refuse_media_type(request, kinds[0])
     if charset not in ("", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"):  # some halve characters
         raise Problem(415, Text("The form is in %(charset)s, expected utf-8", charset=ascii(charset[:80])))
 
@@ -117,7 +117,7 @@ async def read_form(
     return await asyncio.to_thread(read)
 
 
-async def _whole(request: Request, most: int | None = None) -> bytes:
+async def _read_body(request: Request, most: int | None = None) -> bytes:
     """The body. most: bytes of it; more raise Problem (413) before the rest has come."""
     body = bytearray()
     async for piece in request.stream():
@@ -132,7 +132,7 @@ def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _unsupported(request: Request, expected: str) -> Problem:
+def _refuse_media_type(request: Request, expected: str) -> Problem:
     """The body is of another kind than expected."""
     return Problem(415, f"Invalid Content-type ({_media_type(request)[:80]}), expected ['{expected}']")
 
@@ -202,13 +202,13 @@ def _fields(body: bytes) -> Iterator[tuple[str, str]]:
     for field in body.split(b"&"):
         if field:
             name, _, value = field.partition(b"=")
-            yield _unescaped(name), _unescaped(value)
+            yield _unescape_field(name), _unescape_field(value)
 
 
-def _unescaped(text: bytes) -> str:
+def _unescape_field(text: bytes) -> str:
     r"""The text of a field. It is decoded in pieces of 20,000 escapes, between which other threads can run.
 
-    >>> _unescaped(b"B%c3%a4ume+%26 100%=%3D")
+    >>> _unescape_field(b"B%c3%a4ume+%26 100%=%3D")
     'B\xe4ume & 100%=='
     """
     pieces, strays = list[bytes](), 0
@@ -271,7 +271,7 @@ def check_size(document: Any) -> None:
         raise Problem(413, Text(form, size=f"{size:,}", most=f"{LARGEST:,}"))
 
 
-def whole(text: str) -> Any:
+def parse_whole_number(text: str) -> Any:
     """Return the whole number in a field of a form or an address, or else its text, which the schema then refuses."""
     return int(text) if re.fullmatch("[+-]?[0-9]{1,18}", text) else text
 
@@ -280,11 +280,11 @@ def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
     """Return the `LABEL_RULES` in a form or an address, as arguments of `SuggestOptions`."""
     rules: dict[str, Any] = {name: fields[name] for name in ("hierarchy", "per_branch") if name in fields}
     if "per_branch" in rules:
-        rules["per_branch"] = whole(rules["per_branch"])
+        rules["per_branch"] = parse_whole_number(rules["per_branch"])
     return {**rules, **{name: fields.getlist(name) for name in ("only", "without")}}
 
 
-async def apart(request: Request, read: Callable[..., T], *given: Any) -> T:
+async def run_apart(request: Request, read: Callable[..., T], *given: Any) -> T:
     """Let a function run programs on a file of a client, whose other files and exports wait. Raises Busy."""
     await request.app.state.turns.alone(request)
     return await asyncio.get_running_loop().run_in_executor(request.app.state.readers, read, *given)
@@ -298,7 +298,7 @@ class ReadDocuments(list[Document]):
 
 async def read_documents(request: Request, file: Upload) -> list[Document]:
     """Read the documents of a file without blocking the server; clients take turns. Raises InputError, and Busy."""
-    return await apart(request, read_upload, file.name, file.content)
+    return await run_apart(request, read_upload, file.name, file.content)
 
 
 def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> ReadDocuments:
@@ -311,7 +311,7 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     """
     shown, digest = shown_name(name), blake2b(content, digest_size=4).hexdigest()
     with scratch_folder() as folder:
-        path = stored(folder, shown, content)
+        path = store_upload(folder, shown, content)
         command = ["-m", "tagwright", "read", "--format", "jsonl", "--max-document-size", str(LARGEST)]
         printed, said = run_on(path, shown, [*command, "--", str(path)], seconds, most)
     if len(printed) > most:
@@ -322,7 +322,7 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
         form = "holds more than %(count)s documents; split it, or give it to the server as --documents"
         raise InputError(Text(form, count="1,000"), shown)
     documents = (to_document(json.loads(line), SHAPES["jsonl"], Place(shown, 0)) for line in lines)
-    named = (_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents)
+    named = (_name_by_upload(document, path.as_posix(), f"{shown}-{digest}") for document in documents)
     read = ReadDocuments(document for document in named if document.text.strip())
     read.notes = _notes(said, path, shown)
     return read
@@ -333,7 +333,7 @@ def shown_name(name: str) -> str:
     return clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
 
 
-def stored(folder: Path, shown: str, content: bytes) -> Path:
+def store_upload(folder: Path, shown: str, content: bytes) -> Path:
     """Write a file of a client into a folder. Raises InputError for one that unpacks to more than `UNPACKED`."""
     check_gzip(content, shown, UNPACKED)
     path = folder / (re.sub(r"[^\w.-]+", "_", shown, flags=re.ASCII)[-60:].lstrip(".-") or "upload")
@@ -359,7 +359,7 @@ def run_on(path: Path, shown: str, command: Sequence[str], seconds: float, most:
 
 
 def _notes(said: str, path: Path, shown: str) -> list[str]:
-    """What the command has said, under the client's name for the file, without the advice to use its options."""
+    """Return the notes of a command, under the client's name for the file, without advice on its options."""
     lines = dict.fromkeys(line.removeprefix("tagwright: ").replace(str(path), shown) for line in said.splitlines())
     return [_without_options(line)[:1000] for line in [*lines][-20:] if line.strip()]
 
@@ -383,7 +383,7 @@ def _reading_error(said: str, path: Path, shown: str, code: int = 2) -> InputErr
     return InputError(Text("cannot be read: the file crashed the reader"), shown)
 
 
-def _renamed(document: Document, path: str, name: str) -> Document:
+def _name_by_upload(document: Document, path: str, name: str) -> Document:
     """Replace the path of the temporary file, where it is the document's id, by the name that the user sees."""
     head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
     return replace(document, id=f"{name}{hash_}{number}") if head == path else document

@@ -1,4 +1,4 @@
-"""What the pages show of a document: its text with the evidence marked, and a row for each label, with reasons.
+"""Show a document on pages: its text with the evidence marked, and a row for each label, with reasons.
 
 All is plain text: templates escape it.
 """
@@ -76,7 +76,7 @@ def found_row(vocabulary: Vocabulary, label_id: str, query: str, language: str =
     names = (row.name, *vocabulary[vocabulary.index[label_id]].all_names)
     if (name := matching_name(names, query)) in ("", row.name):
         return row
-    return row._replace(reasons=(_("also called %(name)s") % {"name": _quoted(name)},))
+    return row._replace(reasons=(_("also called %(name)s") % {"name": _quote_text(name)},))
 
 
 def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, rank: int, language: str = "") -> Row:
@@ -108,14 +108,14 @@ def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str
     shown.sort(key=lambda each: (_is_against(each), not each.spans))
     known = meanings(shown, stages)
     lines = [_line(document, each, _(known.get(each.name, each.name.replace("_", " ")))) for each in shown]
-    translated = [_("searched as %(name)s") % {"name": _quoted(name)} for name in suggestion.translated[:1]]
+    translated = [_("searched as %(name)s") % {"name": _quote_text(name)} for name in suggestion.translated[:1]]
     return (*lines[:1], *translated, *lines[1:])
 
 
 def _line(document: Document, reason: Reason, meaning: str) -> str:
     remark = f" ({_(reason.remark)})" if reason.remark else ""
     texts = [document.text[span.start : span.end] for span in _first_spans(document.text, reason.spans)]
-    distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
+    distinct = {text.casefold(): _quote_text(text) for text in reversed(texts)}
     quoted = f"{', '.join(list(reversed(distinct.values()))[:2])} – " if texts else ""
     line = f"{quoted}{meaning}{remark}"
     return _("against it: %(reason)s") % {"reason": line} if _is_against(reason) else line
@@ -125,7 +125,7 @@ def _is_against(reason: Reason) -> bool:
     return reason.added is not None and reason.added < 0
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     text = " ".join(text.split())
     shown = text if len(text) <= 40 else text[:39].rstrip() + "…"
     return _("“%(text)s”") % {"text": shown}

@@ -12,13 +12,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
-from tagwright.combining.confidence import squashed
+from tagwright.combining.confidence import squash_score
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.monitoring import Watch
-from tagwright.readers.labels.languages import main
-from tagwright.server.current_request import current
+from tagwright.readers.labels.languages import language_subtag
+from tagwright.server.current_request import get_current_request
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
 from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
@@ -112,7 +112,7 @@ class ServedModel:
 
     def for_request(self) -> Self:
         """Return the version that answers the current request, and note it for the reply and the log."""
-        version, request = self.snapshot(), current()
+        version, request = self.snapshot(), get_current_request()
         request.model, request.version = version.id, version.version
         return version
 
@@ -126,7 +126,7 @@ class ServedModel:
 
     def has_language(self, language: str) -> bool:
         """Whether labels have names in a language, given by its code, or in a variant of it (en-gb for en)."""
-        return any(main(code) == main(language) for code in self.languages)
+        return any(language_subtag(code) == language_subtag(language) for code in self.languages)
 
     def named_in(self, language: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
         """Return suggestions with the names of their labels in a language, or with preferred names without any."""
@@ -163,14 +163,14 @@ class ServedModel:
             raise bad_request(str(error)) from None
         nonempty = [each._replace(served=self.settings) for each in requests if each.document.text.strip()]
         self.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
-        current().spend("documents", len(requests))
+        get_current_request().spend("documents", len(requests))
         computed = iter(await self._compute(nonempty) if nonempty else ())
         return [next(computed) if each.document.text.strip() else [] for each in requests]
 
     async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Suggest labels as `suggest_all`, and record them for the log, the audit and the monitor before the reply."""
         suggestions, documents = await self.suggest_all(requests), [each.document for each in requests]
-        await current().record(documents, suggestions)
+        await get_current_request().record(documents, suggestions)
         await self._monitor(documents, suggestions)
         return suggestions
 
@@ -267,7 +267,7 @@ def model_named(name: str | None, models: Mapping[str, ServedModel]) -> ServedMo
 
 def score_from_0_to_1(suggestion: Suggestion) -> float:
     """Return the confidence of a suggestion; where the tagger estimates none, its score squashed into 0 to 1."""
-    return squashed(suggestion.score) if suggestion.confidence is None else suggestion.confidence
+    return squash_score(suggestion.score) if suggestion.confidence is None else suggestion.confidence
 
 
 class _Once(Generic[T]):

@@ -21,10 +21,10 @@ import uvicorn
 from starlette.applications import Starlette
 
 from tagwright.api.options import ZERO_SHOT
-from tagwright.auto.combine import check_can_learn
-from tagwright.core.atomic import check_replaceable, check_writable, exists, writing
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.auto.combination import check_can_learn
+from tagwright.core.atomic import check_replaceable, check_writable, exists, report_write_errors
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.core.versions import FILE, Versions, in_use, saved_at
 from tagwright.core.workers import often_switched
 from tagwright.data.vocabulary import Vocabulary
@@ -39,7 +39,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
 from tagwright.server.application import Readiness, application
 from tagwright.server.audit import Audit
-from tagwright.server.connections import listen_more, timed
+from tagwright.server.connections import limit_connections, listen_more
 from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
@@ -115,7 +115,7 @@ def _check_saving(folder: Path) -> None:
     if not Versions(folder).exist:
         check_replaceable(folder, KIND)
         return
-    with writing(folder):
+    with report_write_errors(folder):
         check_writable(folder / FILE)
 
 
@@ -241,15 +241,17 @@ def open_review(model: ServedModel, options: ServerOptions, reading: Mapping[str
     if added.changed:
         _log.warning(
             "%s in %s with another text, so the new texts are documents of their own (first: %s)",
-            f"{many(len(added.changed), 'id')} {'is' if len(added.changed) == 1 else 'are'} known", options.reviews,
-            shown(added.changed[0]),
+            f"{plural(len(added.changed), 'id')} {'is' if len(added.changed) == 1 else 'are'} known", options.reviews,
+            show(added.changed[0]),
         )  # fmt: skip
     return review
 
 
 def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel], *, tools: bool) -> None:
     listening = listen(options.host, options.port)
-    config = timed(app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False)
+    config = limit_connections(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False
+    )
     address = f"http://{options.host}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
     if options.reviews is not None:

@@ -14,16 +14,16 @@ from tagwright.catalogues.subjects import mnemonic, subject_field
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
-from tagwright.readers.sources import recognised
+from tagwright.readers.sources import recognise_source
 from tagwright.server.access import Session, check_origin
 from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.examples import by_interface, example
 from tagwright.server.json_api import JsonApi, options_of, sent_document
 from tagwright.server.languages import _, translated_error
-from tagwright.server.openapi import Operation, described
+from tagwright.server.openapi import Operation, describe_operations
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import Form, Upload, read_documents, read_form, text_of, whole
+from tagwright.server.request_bodies import Form, Upload, parse_whole_number, read_documents, read_form, text_of
 from tagwright.server.rows import highlight, strongest_spans, suggested_row
 from tagwright.server.served_model import model_named
 from tagwright.tagger import Suggestion
@@ -82,17 +82,17 @@ class StartPages:
         groups = {name: [call(each) for each in group] for name, group in by_interface(self.operations)}
         return show(
             request, "api.html", session, models=self.api.models.values(), version=__version__, groups=groups,
-            paths=described(self.operations)["paths"], is_open=is_open,
+            paths=describe_operations(self.operations)["paths"], is_open=is_open,
         )  # fmt: skip
 
     async def _suggested(self, request: Request, form: Form, fields: Mapping[str, str]) -> dict[str, Any]:
-        """What the page shows of the suggestions for a form. Raises Problem."""
+        """Return the suggestions for a form, as the page shows them. Raises Problem."""
         document, others = await self._document(request, form, fields["text"])
         rules = {"model": fields["model"] or None, "names_in": fields["language"] or None}
-        options = options_of({**rules, "limit": whole(fields["limit"]), "evidence": True})
+        options = options_of({**rules, "limit": parse_whole_number(fields["limit"]), "evidence": True})
         model = model_named(rules["model"], self.api.models)
         (suggestions,) = await self.api.suggestions(model, [document], options)
-        tagger, language, marked = model.tagger, fields["language"], whole(text_of(form, "marked"))
+        tagger, language, marked = model.tagger, fields["language"], parse_whole_number(text_of(form, "marked"))
 
         def shown() -> dict[str, Any]:
             ranked = list(enumerate(suggestions, 1))
@@ -160,7 +160,7 @@ def copies(suggestions: Sequence[Suggestion], source: str) -> dict[str, str]:
     """
     names = (one_line(each.name) + (f" ({each.notation})" if each.notation else "") for each in suggestions)
     table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, suggestions)]
-    code = source or recognised(each.id for each in suggestions)[0] or "local"
+    code = source or recognise_source(each.id for each in suggestions)[0] or "local"
     return {
         _("Text"): "\n".join(names),
         "TSV": "\n".join(table),

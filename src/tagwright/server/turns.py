@@ -18,9 +18,9 @@ from weakref import WeakValueDictionary
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Send
 
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 from tagwright.server.languages import Text
-from tagwright.server.problems import Busy, later
+from tagwright.server.problems import Busy, ask_later
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ WAITING = 16
 
 
 class Line(Generic[T]):
-    """What clients wait for."""
+    """A line in which clients wait."""
 
     def __init__(self) -> None:
         self._waiting = dict[str, deque[T]]()
@@ -52,7 +52,7 @@ class Line(Generic[T]):
 
     def add(self, item: T) -> None:
         """Let an item of the client of this request wait."""
-        self._waiting.setdefault(current().client, deque()).append(item)
+        self._waiting.setdefault(get_current_request().client, deque()).append(item)
 
     def next(self, had: Callable[[str], float]) -> str:
         """Return the client that has had least, of these the one that waits longest."""
@@ -111,7 +111,7 @@ class Turns(ThreadPoolExecutor):
 
         Raises Busy if too many wait, and ClientDisconnect if the client has left meanwhile.
         """
-        own = current()
+        own = get_current_request()
         lock = self._locks.setdefault(own.client, asyncio.Lock())
         if own.is_alone:
             return
@@ -129,14 +129,14 @@ class Turns(ThreadPoolExecutor):
 
     async def may_begin(self) -> None:
         """Wait while the client of this request leaves too much unread."""
-        while self.unread[current().client] > UNREAD:
+        while self.unread[get_current_request().client] > UNREAD:
             await self._some_read.wait()
 
     def counted(self, send: Send) -> Send:
         """Send answers in pieces, as fast as the client reads them, and count their bytes until then."""
 
         async def sending(message: Message) -> None:
-            body, more, client = message.get("body", b""), message.get("more_body", False), current().client
+            body, more, client = message.get("body", b""), message.get("more_body", False), get_current_request().client
             self.unread[client] += len(body)
             try:
                 for start in range(0, max(1, len(body)), FREE):
@@ -242,7 +242,7 @@ class Batches:
 
     def check_room(self, size: int = 1) -> None:
         """Raise Busy unless the client of this request may send so many."""
-        client, rest = current().client, (1 + self.at_once) * self.largest - size
+        client, rest = get_current_request().client, (1 + self.at_once) * self.largest - size
         is_full = len(self.line) + self._had.total() > self.waiting + rest
         if is_full or self.line.count(client) + self._had[client] > self.share + rest:
             raise Busy
@@ -324,10 +324,10 @@ class Memory:
             form = (
                 "Your requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s"
             )
-            raise later(429, Text(form, size=f"{self._held[client]:,}", most=f"{self.each:,}", seconds=1))
+            raise ask_later(429, Text(form, size=f"{self._held[client]:,}", most=f"{self.each:,}", seconds=1))
         if self.held + size > self.most:
             form = "All requests hold %(size)s bytes already, at most %(most)s are accepted; try again in %(seconds)s s"
-            raise later(503, Text(form, size=f"{self.held:,}", most=f"{self.most:,}", seconds=1))
+            raise ask_later(503, Text(form, size=f"{self.held:,}", most=f"{self.most:,}", seconds=1))
         self._held[client] += size
 
     def give_back(self, client: str, size: int) -> None:

@@ -190,7 +190,7 @@ def _encode(stage: Any) -> None:
 _NONE: Longs = np.zeros(0, np.int64)
 
 
-def changed(stage: Stage, labels: Sequence[Label], change: Callable[[Any, Sequence[Label]], Stage]) -> Stage:
+def change_stage(stage: Stage, labels: Sequence[Label], change: Callable[[Any, Sequence[Label]], Stage]) -> Stage:
     """The changed stage; of one by language, each is changed. change: gets a stage and its labels."""
     if not isinstance(stage, ByLanguage):
         return change(stage, labels)
@@ -198,6 +198,6 @@ def changed(stage: Stage, labels: Sequence[Label], change: Callable[[Any, Sequen
     return ByLanguage(stage.labels, {code: change(stage.of(code), searched(code)) for code in stage.known})
 
 
-def plain(stage: Stage) -> Stage:
+def unwrap_stage(stage: Stage) -> Stage:
     """The stage, or, of one by language, that for one of the languages: of the same kind, with the same encoder."""
     return stage.first if isinstance(stage, ByLanguage) else stage

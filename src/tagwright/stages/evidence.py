@@ -1,4 +1,4 @@
-"""What stages share: evidence spans, texts of labels, and readings that already hold all scores."""
+"""The common parts of stages: evidence spans, texts of labels, and readings that already hold all scores."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeAlias
@@ -17,10 +17,10 @@ _VIEWS: Mapping[str, Callable[[Label], str]] = {
 }
 
 
-def strongest(spans: Iterable[tuple[int, int, float]], most: int) -> tuple[EvidenceSpan, ...]:
+def strongest_spans(spans: Iterable[tuple[int, int, float]], most: int) -> tuple[EvidenceSpan, ...]:
     """The up to `most` spans (start, end, weight) of largest weight, the largest first, equal ones as they come.
 
-    >>> [span.weight for span in strongest([(0, 3, 0.5), (4, 7, 2.0), (8, 9, 1.0)], 2)]
+    >>> [span.weight for span in strongest_spans([(0, 3, 0.5), (4, 7, 2.0), (8, 9, 1.0)], 2)]
     [2.0, 1.0]
     """
     best = sorted(spans, key=lambda span: -span[2])[:most]
@@ -40,7 +40,7 @@ def first_places(words: Iterable[str], spans: Iterable[Sequence[int]]) -> dict[s
 
 
 def text_of(label: Label, view: str) -> str:
-    """What an encoder reads of a label.
+    """Return the text of a label for an encoder.
 
     "name": the preferred one. "names": all. "text": all and the description. "described": the preferred name and the
     description. "statement": a sentence with the name.

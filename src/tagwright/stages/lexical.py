@@ -19,9 +19,9 @@ from tagwright.data.bags import count_words, smooth_idf
 from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.stages.evidence import ComparesWords, Span, first_places, strongest
+from tagwright.stages.evidence import ComparesWords, Span, first_places, strongest_spans
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, folding, joins_words, parse_all, resolve, stop_words
+from tagwright.text.language import check, joins_words, make_fold, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
 from tagwright.text.words import ANALYSIS, Analysis, known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, Doubles, EvidenceSpan, Floats, Label, Retriever, Run, TextField
@@ -119,7 +119,7 @@ class Lexical(Retriever, ComparesWords):
         terms = defaultdict[str, int](count().__next__)
         spelling = _speller(stopped, options)
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
-        numbered, fold = Numbered.of(texts, options.analysis), folding(options.stem, options.analysis)
+        numbered, fold = Numbered.of(texts, options.analysis), make_fold(options.stem, options.analysis)
         counts = count_words(numbered, lambda words: [[terms[term] for term in spelling(fold(word))] for word in words])
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":
@@ -147,7 +147,7 @@ class Lexical(Retriever, ComparesWords):
         k = labels if options.k is None else min(options.k, labels)
         chunks = _chunks(reading.shape[0], max(1, min(TOGETHER, CELLS // max(1, labels))))
         return Run.concat(
-            [_best(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
+            [_best_products(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
         )
 
     def score(self, reading: Matrix, candidates: Run) -> Floats:
@@ -198,7 +198,9 @@ class Lexical(Retriever, ComparesWords):
                 for span, found in self._shown(word, text, first[word], own):
                     for term in parts.keys() & found:
                         weights[span] += parts.pop(term)
-            evidence.append(strongest(((*span, weight) for span, weight in sorted(weights.items())), len(weights)))
+            evidence.append(
+                strongest_spans(((*span, weight) for span, weight in sorted(weights.items())), len(weights))
+            )
         return evidence
 
     def _shown(self, word: str, text: str, span: Span, own: Set[int]) -> Iterator[tuple[Span, Set[int]]]:
@@ -251,7 +253,7 @@ class Lexical(Retriever, ComparesWords):
     ) -> None:
         """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
         spelling, analysis = _speller(stopped, self.options), self.options.analysis
-        self._fold = fold = folding(self.options.stem, analysis)
+        self._fold = fold = make_fold(self.options.stem, analysis)
         if self.options.ngrams:
             self.meaning = "words or parts of words shared with the label's text"
 
@@ -348,18 +350,18 @@ def _parts(grams: Sequence[str], shared: Callable[[str], bool]) -> Iterator[tupl
     >>> [[part for part, _ in _parts(_ngrams(word), change)] for word in ("handelt", "klima", "wandel", "klimawandels")]
     [[], ['klima'], ['wandel'], ['klimawandel']]
     """
-    whole = _joined(grams)
+    whole = _join_ngrams(grams)
     for is_shared, run in groupby(grams, shared):
-        part = _joined(found := list(run))
+        part = _join_ngrams(found := list(run))
         is_whole = part == whole or all(map(shared, _ngrams(part)))
         if is_shared and (len(part) >= LONG_PART or (len(part) >= WHOLE_PART and is_whole)):
             yield part, found
 
 
-def _joined(grams: Sequence[str]) -> str:
+def _join_ngrams(grams: Sequence[str]) -> str:
     """The letters of n-grams that follow each other in a word.
 
-    >>> _joined(_ngrams("salmon"))
+    >>> _join_ngrams(_ngrams("salmon"))
     'salmon'
     """
     return "".join([*(gram[1] for gram in grams), *(gram[2:] for gram in grams[-1:])]).strip("<>")
@@ -392,14 +394,14 @@ def _chunks(rows: int, size: int) -> Iterator[range]:
         yield range(start, min(start + size, rows))
 
 
-def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
+def _best_products(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
     """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
     from scipy.sparse import csc_matrix
 
     (rows, _), (_, labels) = queries.shape, postings.shape
     if rows > 1 and int(np.diff(postings.indptr)[queries.indices].sum()) > CELLS:  # what is chosen must fit in memory
         halves = queries[: rows // 2], queries[rows // 2 :]
-        return Run.concat([_best(half, postings, k, threshold) for half in halves])
+        return Run.concat([_best_products(half, postings, k, threshold) for half in halves])
     chosen = postings[queries.indices]
     first = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
     cells = chosen.indices + np.repeat(first, np.diff(chosen.indptr))  # each query has labels of its own

@@ -25,7 +25,7 @@ BEST = 10
 
 
 class LlmKeywords(FindsAtOnce):
-    """What 0.9 and 0.10 saved for `llm.keywords`. It finds nothing, as it did without an address."""
+    """The stage that 0.9 and 0.10 saved for `llm.keywords`. It finds nothing, as it did without an address."""
 
     distribution: Distribution = "sparse"
     meaning = "keywords of a language model"

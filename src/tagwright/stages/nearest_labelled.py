@@ -54,7 +54,7 @@ class LabelledNeighbours(FindsAtOnce):
 
     @classmethod
     def read_labels(cls, folder: Path, labels: Sequence[Label]) -> tuple[Run, int, int, str]:
-        """What `save` wrote: labels, k, neighbours, and whose reading it takes. Raises ModelError when damaged."""
+        """Read what `save` wrote: labels, k, neighbours, and whose reading it takes. Raises ModelError when damaged."""
         manifest = read_manifest(folder, cls.kind)
         k, neighbours = (read_number(folder, manifest, name) for name in ("k", "neighbours"))
         indptr = read_array(folder, "gold-indptr", np.int64, (None,))

@@ -9,9 +9,9 @@ from tagwright.combining.confidence import Confidence, Curve, Mapped, confidence
 from tagwright.combining.fusion import REFERENCE_RANKS
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.steps import Step, last
+from tagwright.combining.steps import Step, find_last
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
-from tagwright.data.corpus import taken
+from tagwright.data.corpus import take_documents
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Document, Mask, Run
 
@@ -25,16 +25,16 @@ def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *
     gold: the labels of the documents, a row for each, empty where the tagger has learned from them or there are none.
     A document that is a label itself is not suggested for itself, unless that is right.
     """
-    if (tagger.estimates_confidence and not anew) or last(tagger.steps, WeightedSum) is None:
+    if (tagger.estimates_confidence and not anew) or find_last(tagger.steps, WeightedSum) is None:
         return tagger  # or a package's own step ranks, of which no confidence is known
     rows = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(gold.indptr)))[:MOST]
     rows = rows if len(rows) >= FEWEST else rows[:0]
-    known, gold = taken(documents, rows), gold.take(rows)
+    known, gold = take_documents(documents, rows), gold.take(rows)
     own = tagger.vocabulary.own(known)
     own[gold.rows[gold.labels == own[gold.rows]]] = -1
     ranked = tagger.tag(known, REFERENCE_RANKS).without(own)
     if not len(ranked.labels):
-        return replace(tagger, steps=with_confidence(tagger.steps, untaught(tagger)))
+        return replace(tagger, steps=with_confidence(tagger.steps, remove_taught(tagger)))
     return replace(tagger, steps=with_confidence(tagger.steps, calibrate(tagger, ranked, gold.scores_of(ranked) > 0)))
 
 
@@ -44,12 +44,12 @@ def calibrate(tagger: Tagger, ranked: Run, right: Mask) -> Confidence:
     right: (suggestions,) whether each is. A learned combiner gets a map from scores, a weighted sum a curve over
     standard scores. Raises ConfigError without suggestions.
     """
-    if last(tagger.steps, LearnedCombiner):
+    if find_last(tagger.steps, LearnedCombiner):
         return Mapped(fit_score_map(ranked.scores, right, ranked.rows))
     return Curve.fit(ranked, right, log_scores=_appends(tagger))
 
 
-def untaught(tagger: Tagger) -> LabelFree:
+def remove_taught(tagger: Tagger) -> LabelFree:
     """Return confidences without labelled documents."""
     return LabelFree(log_scores=_appends(tagger)).of_vocabulary(len(tagger.vocabulary))
 
@@ -64,4 +64,4 @@ def with_confidence(steps: Sequence[Step], confidence: Confidence | None) -> tup
 
 
 def _appends(tagger: Tagger) -> bool:
-    return last(tagger.steps, AppendLabels) is not None
+    return find_last(tagger.steps, AppendLabels) is not None

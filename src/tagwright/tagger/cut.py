@@ -18,7 +18,7 @@ class _Entry(NamedTuple):
     confidence: float
 
 
-def cut(
+def cut_ranking(
     vocabulary: Vocabulary,
     ranking: Run,
     options: SuggestOptions,
@@ -39,7 +39,7 @@ def cut(
         ranking = ranking.without(own)
     others = ranking if allowed.all() else ranking.keep(allowed[ranking.labels])
     if options.hierarchy != "ranked" or options.per_branch:
-        others = _arranged(others.keep(options.reaches(others)), options, hierarchy, allowed, own.tolist())
+        others = _arrange_labels(others.keep(options.reaches(others)), options, hierarchy, allowed, own.tolist())
     return others.keep(options.accepts(others))
 
 
@@ -48,7 +48,7 @@ def allowed_by(vocabulary: Vocabulary, options: SuggestOptions) -> Mask:
     return vocabulary.conditions.allowed(tuple(options.only), tuple(options.without))
 
 
-def _arranged(
+def _arrange_labels(
     ranking: Run,
     options: SuggestOptions,
     hierarchy: Hierarchy,
@@ -65,7 +65,7 @@ def _arranged(
         entries: Iterable[_Entry] = ranked
         if options.hierarchy == "all":
             entries = _with_broader(ranked, hierarchy, allowed, itself)
-        rows.append(_chosen(entries, options, hierarchy))
+        rows.append(_choose_labels(entries, options, hierarchy))
     chosen = [each for row in rows for each in row]
     return Run.of_distinct(
         np.cumsum([0, *map(len, rows)]),
@@ -91,7 +91,7 @@ def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask
         yield from reversed(group)
 
 
-def _chosen(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hierarchy) -> list[_Entry]:
+def _choose_labels(entries: Iterable[_Entry], options: SuggestOptions, hierarchy: Hierarchy) -> list[_Entry]:
     """The first k labels that may stand together.
 
     narrowest: a label takes the place of those above it, and one above a chosen label is passed over. per_branch: a

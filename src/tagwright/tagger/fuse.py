@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tagwright.combining.confidence import confidence_of
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.tagger.pipeline import Tagger
@@ -36,19 +36,19 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
         weights={**one.weights, **{free: other.weight(name) for name, free in names.items()}},
         language_trust={**one.language_trust, **{names[a]: names[b] for a, b in other.language_trust.items()}},
     )  # without confidences: what the label-free model was made for is the zero-shot stages alone
-    retrievers = {**first.retrievers, **_renamed(added.retrievers, names)}
-    rerankers = {**first.rerankers, **_renamed(added.rerankers, names)}
+    retrievers = {**first.retrievers, **_rename_stages(added.retrievers, names)}
+    rerankers = {**first.rerankers, **_rename_stages(added.rerankers, names)}
     return Tagger(first.vocabulary, retrievers, rerankers, steps=(combined,))
 
 
 def is_plain_sum(tagger: Tagger) -> bool:
     """Whether the ranking is a weighted sum, perhaps with confidences, and nothing else."""
-    known = (last(tagger.steps, WeightedSum), confidence_of(tagger.steps))
+    known = (find_last(tagger.steps, WeightedSum), confidence_of(tagger.steps))
     return known[0] is not None and all(any(step is one for one in known) for step in tagger.steps)
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    combined = last(tagger.steps, WeightedSum)
+    combined = find_last(tagger.steps, WeightedSum)
     if combined is None or not is_plain_sum(tagger) or tagger.pool != PoolOptions():
         listed = ", ".join(tagger.stages)
         raise ConfigError(
@@ -57,7 +57,7 @@ def _weighted_sum(tagger: Tagger) -> WeightedSum:
     return combined
 
 
-def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
+def _rename_stages(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
     """The stages by their new names; one that shares the reading of another refers to that one's new name."""
     renamed = {names[name]: copy(stage) if stage.shares else stage for name, stage in stages.items()}
     for stage in renamed.values():

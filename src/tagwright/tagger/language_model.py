@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tagwright.combining.reranked import Reranked, RerankOptions
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.llm.client import client
@@ -21,7 +21,7 @@ def with_model(tagger: Tagger, options: LlmOptions) -> Tagger:
     if not options.model:
         return tagger
     client(options)  # says at once what is wrong with the address
-    if last(tagger.steps, WeightedSum) is None:
+    if find_last(tagger.steps, WeightedSum) is None:
         raise ConfigError(f"a language model cannot rank again what {tagger.description} ranks; train it anew")
     how = RerankOptions(by=LLM_RANKING, candidates=options.candidates, weight=options.weight, center=1 + BEST / 2)
     rerankers = {**tagger.rerankers, LLM_RANKING: LlmRanking(tagger.vocabulary, options)}

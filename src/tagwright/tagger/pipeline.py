@@ -8,15 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.combiner import as_step, load_steps
 from tagwright.combining.confidence import confidence_level, confidence_of
 from tagwright.combining.label_free import LabelFree
+from tagwright.combining.legacy import as_step, load_steps
 from tagwright.combining.pool import CandidatePool, PoolOptions
-from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, last
+from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
-from tagwright.core.checked import named_arguments, shown
-from tagwright.core.display import html_table, many, marked
+from tagwright.core.checked import named_arguments, show
+from tagwright.core.display import html_table, mark_spans, plural
 from tagwright.core.progress import note, silence
 from tagwright.core.saved import (
     VOCABULARY,
@@ -36,13 +36,13 @@ from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import load_part, load_retriever, saved_kind
-from tagwright.stages.by_language import ByLanguage, plain
-from tagwright.stages.names.exact_match import share
+from tagwright.stages.by_language import ByLanguage, unwrap_stage
+from tagwright.stages.names.exact_match import share_tries
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
-from tagwright.tagger.cut import allowed_by, cut
+from tagwright.tagger.cut import allowed_by, cut_ranking
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
-from tagwright.translation import translated
+from tagwright.translation import translate_names
 from tagwright.types import Document, Floats, Retriever, Run, Stage
 
 KIND = "tagger"
@@ -113,7 +113,7 @@ class Suggestions(list[Suggestion]):
             return table
         spans = [(span.start, span.end) for each in self for why in each.evidence for span in why.spans]
         style = "white-space:pre-wrap;text-align:left;max-height:20em;overflow:auto"
-        return f'{table}<div style="{style}">{marked(self.text, spans)}</div>'
+        return f'{table}<div style="{style}">{mark_spans(self.text, spans)}</div>'
 
     def _rows(self) -> list[list[str]]:
         """Return the table with its header; without notations and confidences where no suggestion has one."""
@@ -159,7 +159,7 @@ class Tagger:
             raise ConfigError("a tagger without retrievers suggests nothing: name at least one")
         for name in self.stages:
             if not is_folder_name(name):
-                raise ConfigError(f"a stage is called {shown(name, 100)}, expected a name that a folder can have")
+                raise ConfigError(f"a stage is called {show(name, 100)}, expected a name that a folder can have")
         if twice := self.retrievers.keys() & self.rerankers.keys():
             raise ConfigError(f"retriever and re-ranker are both called {', '.join(sorted(twice))}; rename one")
         for name, stage in self.stages.items():
@@ -200,7 +200,7 @@ class Tagger:
         return self
 
     def __repr__(self) -> str:
-        return f"Tagger of {many(len(self.vocabulary), 'label')}: {self.description}"
+        return f"Tagger of {plural(len(self.vocabulary), 'label')}: {self.description}"
 
     def _repr_html_(self) -> str:
         return html_table([["stage", "what it sees"], *map(list, self.meanings.items())], repr(self), ["what it sees"])
@@ -235,7 +235,7 @@ class Tagger:
     @property
     def is_rough(self) -> bool:
         """Return whether confidences come from a model that has seen no label of the corpus."""
-        return confidence_of(self.steps) is last(self.steps, LabelFree) is not None
+        return confidence_of(self.steps) is find_last(self.steps, LabelFree) is not None
 
     @property
     def languages(self) -> list[str]:
@@ -282,9 +282,9 @@ class Tagger:
     def cut(
         self, documents: Sequence[Document], ranking: Run, options: SuggestOptions, served: SuggestOptions | None = None
     ) -> Run:
-        """Return the labels to suggest of a ranking of these documents, see `cut.cut`."""
+        """Return the labels to suggest of a ranking of these documents, see `cut.cut_ranking`."""
         own = self.vocabulary.own(documents) if options.exclude_self else None
-        return cut(self.vocabulary, ranking, options, own, served)
+        return cut_ranking(self.vocabulary, ranking, options, own, served)
 
     def check(self, options: SuggestOptions) -> None:
         """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
@@ -373,7 +373,7 @@ class Tagger:
         """
         from tagwright.stages.dense.retriever import Dense  # a tagger without encoder loads none
 
-        dense = next((stage for stage in map(plain, self.retrievers.values()) if isinstance(stage, Dense)), None)
+        dense = next((stage for stage in map(unwrap_stage, self.retrievers.values()) if isinstance(stage, Dense)), None)
         if dense is None:
             raise ConfigError(f"this tagger has no encoder, only {', '.join(self.stages)}; add the stage dense")
         texts = [document.read_as(dense.options.text_field) for document in self._documents(documents)]
@@ -452,7 +452,7 @@ class Tagger:
             self,
             vocabulary=vocabulary,
             retrievers=retrievers,
-            rerankers=share(rerankers, retrievers),
+            rerankers=share_tries(rerankers, retrievers),
             steps=tuple(step.with_labels(self.vocabulary, vocabulary) for step in self.steps),
         )
 
@@ -463,7 +463,7 @@ class Tagger:
             label.id in own.index and own[own.index[label.id]] == label for label in vocabulary
         ):
             return vocabulary
-        return Vocabulary(translated(vocabulary))
+        return Vocabulary(translate_names(vocabulary))
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Self:
         """Return the tagger for a part of its vocabulary, with memory for that part only.
@@ -545,7 +545,7 @@ class Tagger:
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
             if manifest.get(_PARENTS):
                 note(f"{folder}: how sure broader labels are (hierarchy parents) is not used since 0.11", logging.DEBUG)
-            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, steps, training)
+            return cls(vocabulary, retrievers, share_tries(rerankers, retrievers), pool, steps, training)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 

@@ -1,4 +1,4 @@
-"""What the zero-shot method makes of a file of labels, kept in the cache: the second run is as quick as a saved tagger.
+"""Cache the stages of the zero-shot method for a file of labels: the second run is as quick as a saved tagger.
 
 Patterns of names, words and rough vectors are kept, by language where names are in several; label vectors are in the
 cache of their encoder.
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.core.cache import user_cache
-from tagwright.core.garbage import uncollected
-from tagwright.core.kept_folders import keep, new_folder, unpacked
+from tagwright.core.garbage import pause_collection
+from tagwright.core.kept_folders import keep, new_folder, unpack_folder
 from tagwright.data.vocabulary import file_key
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import formats, machine
@@ -59,7 +59,7 @@ def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Ite
     languages = tagger.languages if found else None
     yield tagger
     if key and len(tagger.vocabulary) >= LEAST and tagger.languages != languages:
-        with uncollected():
+        with pause_collection():
             folder = new_folder()
             (folder / "tagger").mkdir()
             tagger.write_as_is(folder / "tagger")
@@ -68,7 +68,7 @@ def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Ite
 
 
 def _load_kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:
-    if (folder := unpacked(user_cache(), KIND, key)) is None:
+    if (folder := unpack_folder(user_cache(), KIND, key)) is None:
         return None
     try:
         tagger = Tagger.load(folder / "tagger")

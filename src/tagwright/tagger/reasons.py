@@ -87,7 +87,7 @@ def reasons(evidence: Sequence[Evidence], contributions: Sequence[Contribution])
     if not any(each.added for each in contributions):
         ranked = sorted(evidence, key=lambda each: each.rank)
         first = [each for each in ranked if each.rank <= FIRST] or ranked[:1]
-        return tuple(Reason(each.stage, None, _first(each.rank), each.spans) for each in first)
+        return tuple(Reason(each.stage, None, _format_rank(each.rank), each.spans) for each in first)
     least = SMALL * max(abs(each.added) for each in contributions)
     large = sorted((each for each in contributions if abs(each.added) >= least), key=lambda each: -each.added)
     by_stage = {each.stage: each for each in evidence}
@@ -141,10 +141,10 @@ def _reason(contribution: Contribution, evidence: Evidence | None) -> Reason:
     name, added = contribution
     if evidence is None:
         return Reason(name, added)
-    rank = _first(evidence.rank)
+    rank = _format_rank(evidence.rank)
     misled = rank and added < 0 and name != LLM_RANKING  # a language model says itself that a label does not fit
     return Reason(name, added, rank, evidence.spans, LEARNED if misled else "")
 
 
-def _first(rank: int) -> int | None:
+def _format_rank(rank: int) -> int | None:
     return rank if rank <= FIRST else None

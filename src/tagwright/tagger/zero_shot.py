@@ -15,33 +15,33 @@ import numpy as np
 from tagwright.combining.agreement import FIRST, Agreements
 from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import MANY_LABELS, LabelFree
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, shown
-from tagwright.core.garbage import uncollected
+from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, show
+from tagwright.core.garbage import pause_collection
 from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
-from tagwright.data.corpus import taken
+from tagwright.data.corpus import take_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders import given
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pinned
+from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pin_revision
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError, setting
 from tagwright.llm.options import LlmOptions
 from tagwright.registry import find, made_by_name
-from tagwright.stages.by_language import ByLanguage, plain
+from tagwright.stages.by_language import ByLanguage, unwrap_stage
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share_tries
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.fuse import is_plain_sum
 from tagwright.tagger.language_model import with_model
 from tagwright.text.language import AUTO, check, parse_all, resolve
 from tagwright.text.lemmas import INSTALL as LEMMAS
-from tagwright.text.lemmas import is_installed, suited
-from tagwright.translation import translated
+from tagwright.text.lemmas import find_suited, is_installed
+from tagwright.translation import translate_names
 from tagwright.types import Document, Label, Retriever, Run, Stage, TextField
 
 SECOND = "dense-2"
@@ -145,7 +145,7 @@ class Config(Checked):
         names = self.all_stages
         if isinstance(self.weights, Mapping):
             if unknown := [name for name in self.weights if name not in names]:
-                raise ConfigError(f"weights has {shown(unknown[0])}; the stages are {', '.join(names)}")
+                raise ConfigError(f"weights has {show(unknown[0])}; the stages are {', '.join(names)}")
         elif isinstance(self.weights, tuple) and len(self.weights) != len(names):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(names)}; give one for each")
         check(self.language)
@@ -158,7 +158,7 @@ class Config(Checked):
             return {}
         names = [self.encoder] if Path(self.encoder).is_dir() else self.encoder.split("+")
         if len(names) > 2 or len(set(names)) < len(names) or (len(names) == 2 and not all(names)):
-            raise ConfigError(f'encoder is {shown(self.encoder)}, expected one, or two as in "minilm+multilingual"')
+            raise ConfigError(f'encoder is {show(self.encoder)}, expected one, or two as in "minilm+multilingual"')
         return dict(zip(("dense", SECOND), names, strict=False))
 
     @property
@@ -181,10 +181,12 @@ class Config(Checked):
             return {}
         if given.find(self.encoder):
             return {}
-        return {"encoder": "+".join(pinned(PACKAGED if name == AUTO else name) for name in self.encoders.values())}
+        return {
+            "encoder": "+".join(pin_revision(PACKAGED if name == AUTO else name) for name in self.encoders.values())
+        }
 
 
-@uncollected()
+@pause_collection()
 def fit(
     labels: Vocabulary,
     config: Config = Config(),
@@ -201,7 +203,7 @@ def fit(
     quote: see `Vocabulary.text_languages`. Stages for the language of the first document are made now, those for others
     when they come, and weights suit the documents, unless options name some.
     """
-    labels = _translated(labels, config)
+    labels = _translate_labels(labels, config)
     if not by_language:
         return with_model(_fit_stages(labels, config, documents), config.llm)
     tagger = _by_language(labels, config, next(iter(documents), None))
@@ -220,15 +222,15 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
     read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, one of the stages lacks, or
     confidences were learned from labels for the weights that it has.
     """
-    stages, combined = tagger.retrievers, last(tagger.steps, WeightedSum)
+    stages, combined = tagger.retrievers, find_last(tagger.steps, WeightedSum)
     words = next((name for name in ("tfidf", "bm25") if name in stages), "")
     dense = [name for name in ("dense", SECOND) if name in stages]
     if len(documents) < FEWEST or not ("exact_match" in stages and words and dense):
         return tagger
-    if combined is None or combined.by != "evidence" or not is_plain_sum(tagger) or last(tagger.steps, Curve):
+    if combined is None or combined.by != "evidence" or not is_plain_sum(tagger) or find_last(tagger.steps, Curve):
         return tagger
     drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
-    runs = _found(tagger, taken(documents, drawn), ("exact_match", words, *dense))
+    runs = _find_first(tagger, take_documents(documents, drawn), ("exact_match", words, *dense))
     found = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
     fitted_before = combined.agreements.documents
     weights = found.weights(_usual_weights(stages) if fitted_before else combined.weights, words)
@@ -238,7 +240,7 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
     return replace(tagger, steps=(fitted, *tagger.steps[1:]))
 
 
-def _found(tagger: Tagger, documents: Sequence[Document], names: Iterable[str]) -> dict[str, Run]:
+def _find_first(tagger: Tagger, documents: Sequence[Document], names: Iterable[str]) -> dict[str, Run]:
     """The first labels that each of these stages finds, none for the document itself."""
     runs = dict[str, list[Run]]()
     for batch in batches(documents):
@@ -254,8 +256,8 @@ def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
     return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
 
 
-def _translated(labels: Vocabulary, config: Config) -> Vocabulary:
-    found = translated(labels) if config.translation else labels
+def _translate_labels(labels: Vocabulary, config: Config) -> Vocabulary:
+    found = translate_names(labels) if config.translation else labels
     return labels if found is labels else Vocabulary(found)
 
 
@@ -269,7 +271,7 @@ def _fit_stages(
     """searched: the labels with some of their names, those that the stages read; by default all."""
     searched = searched or labels
     resolved = replace(config, language=resolve(config.language, searched, documents))
-    if (languages := suited(parse_all(resolved.language))) and not is_installed():
+    if (languages := find_suited(parse_all(resolved.language))) and not is_installed():
         hint(f"words of {' and '.join(map(str, languages))} are compared by stems; lemmas find more: {LEMMAS}")
     names = config.all_stages
     if config.encoder == AUTO and "dense" in names and not has_packaged():
@@ -297,7 +299,7 @@ def _fit_stages(
         language_trust={name: judge for name, judge in judges.items() if name in {**retrievers, **rerankers}},
     )
     confidence = LabelFree(labels_per_document=config.labels_per_document).of_vocabulary(len(labels))
-    return Tagger(labels, retrievers, share(rerankers, retrievers), steps=(combined, confidence))
+    return Tagger(labels, retrievers, share_tries(rerankers, retrievers), steps=(combined, confidence))
 
 
 def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> Tagger:
@@ -310,7 +312,7 @@ def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> 
     one = _fit_stages(labels, spoken, ahead=ahead, searched=languages.searched(code))
     retrievers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.retrievers.items()}
     rerankers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.rerankers.items()}
-    return replace(one, retrievers=retrievers, rerankers=share(rerankers, retrievers))
+    return replace(one, retrievers=retrievers, rerankers=share_tries(rerankers, retrievers))
 
 
 def _stages(
@@ -351,5 +353,5 @@ def _exact_match(config: Config) -> ExactMatchOptions:
 
 
 def _is_static(stage: Stage | None) -> bool:
-    dense = stage and plain(stage)
+    dense = stage and unwrap_stage(stage)
     return isinstance(dense, Dense) and isinstance(dense.encoder, BiEncoder) and dense.encoder.is_static

@@ -40,7 +40,7 @@ class Numbered(NamedTuple):
         Numbered(words=['Bees', 'bees', 'Old'], numbers=array([0, 1, 2, 1], dtype=int32), ends=array([2, 4]))
         """
         places, found = defaultdict[str, int](count().__next__, {END: -1}), array("i")
-        for some in _together(texts):
+        for some in _group_texts(texts):
             found.extend(map(places.__getitem__, words_and_ends(some, analysis, known)))
         numbers = np.array(found, np.int32)
         ends = np.flatnonzero(numbers < 0)
@@ -92,7 +92,7 @@ class Batch(list[Document]):
         return self._numbered[key]
 
 
-def _together(texts: Iterable[str]) -> Iterator[list[str]]:
+def _group_texts(texts: Iterable[str]) -> Iterator[list[str]]:
     """The texts in parts of at least `CHARACTERS`, one after the other."""
     some, size = list[str](), 0
     for text in texts:

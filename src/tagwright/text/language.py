@@ -16,7 +16,7 @@ from random import Random
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.core.progress import hint
 from tagwright.errors import ConfigError, option
 from tagwright.text.batch import WORDS
@@ -90,11 +90,11 @@ def parse(text: str) -> Language:
     >>> parse("fi") == parse("fin") == parse("Finnish") == parse("fi-FI")
     True
     """
-    known, wanted = _known(), text.strip().casefold()
+    known, wanted = _known_languages(), text.strip().casefold()
     language = known.get(wanted) or known.get(wanted.replace("_", "-").split("-")[0])
     if language is None:
         raise ConfigError(
-            f"no language {shown(text)}; write a code or a name, such as fi or finnish, several as de+en, "
+            f"no language {show(text)}; write a code or a name, such as fi or finnish, several as de+en, "
             f'"{AUTO}" to recognise it, or "{NONE}" to leave words whole'
         )
     return language
@@ -118,10 +118,10 @@ def parse_all(text: str) -> tuple[Language, ...]:
     return () if text == NONE else tuple(dict.fromkeys(map(parse, parts)))
 
 
-def spelled(languages: Iterable[Language]) -> str:
-    """What `parse_all` reads as these languages.
+def spell_languages(languages: Iterable[Language]) -> str:
+    """Write the languages as `parse_all` reads them.
 
-    >>> spelled([parse("de"), parse("en")]), spelled([])
+    >>> spell_languages([parse("de"), parse("en")]), spell_languages([])
     ('german+english', 'none')
     """
     return "+".join(language.name for language in languages) or NONE
@@ -134,19 +134,19 @@ def check(text: str) -> None:
 
 
 def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document] = ()) -> str:
-    """The languages recognised for "auto", as `spelled` writes them; any other language in its one spelling.
+    """The languages recognised for "auto", as `spell_languages` writes them; any other language in its one spelling.
 
     documents: see `languages_of_names`; those from which a tagger is made, not those that it tags: these would change
     each other's answers.
     """
     if language != AUTO:
-        return spelled(parse_all(language))
+        return spell_languages(parse_all(language))
     languages = languages_of_names(labels, documents)
     other = f"{option('language')} names another"
     told = f"language: {' and '.join(map(str, languages))} (recognised in texts and vocabulary; {other})"
     _log.info(told)
     hint(told)
-    return spelled(languages)
+    return spell_languages(languages)
 
 
 def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = ()) -> tuple[Language, ...]:
@@ -156,18 +156,18 @@ def languages_of_names(labels: Sequence[Label], documents: Iterable[Document] = 
     these are few, those of the documents are added, and only the most frequent language counts; without documents, that
     of all names as one text; without any text, English.
     """
-    if languages := said(labels):
+    if languages := declared_languages(labels):
         return languages
     texts = vocabulary_texts(labels)
     if len(texts) < FEW:
         others = document_texts(documents)
         if not others:
-            return (parse(_together(texts)[0]),)
+            return (parse(_recognise_together(texts)[0]),)
         texts += others
     return main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
 
 
-def _together(texts: Sequence[str]) -> tuple[str, float]:
+def _recognise_together(texts: Sequence[str]) -> tuple[str, float]:
     """The code of the likeliest language of short texts, each of which tells little, and its probability.
 
     Of 300 draws of 10 names of a German thesaurus 75 per cent are recognised so, and 59 one by one; of a Finnish one
@@ -177,9 +177,9 @@ def _together(texts: Sequence[str]) -> tuple[str, float]:
     return max(((code, share) for code, share in probabilities.items() if code in known_codes()), key=itemgetter(1))
 
 
-def said(labels: Sequence[Label]) -> tuple[Language, ...]:
+def declared_languages(labels: Sequence[Label]) -> tuple[Language, ...]:
     """The main languages that most of the searched names are said to be in, largest first; none where few are."""
-    some = spread(labels)
+    some = sample_evenly(labels)
     counts = Counter(tag.partition("-")[0] for each in some for tag, name in each.languages if name in each.names)
     names = sum(len(label.names) for label in some)
     shares = {code: count / names for code, count in counts.most_common()}
@@ -189,12 +189,12 @@ def said(labels: Sequence[Label]) -> tuple[Language, ...]:
 def depends_on_documents(labels: Sequence[Label]) -> bool:
     """Whether documents help to recognise the language of the names: these are few and unclear, and nothing says it."""
     texts = vocabulary_texts(labels)
-    return len(texts) < FEW and not said(labels) and _together(texts)[1] < 0.5
+    return len(texts) < FEW and not declared_languages(labels) and _recognise_together(texts)[1] < 0.5
 
 
 def likely(documents: Sequence[Document]) -> str:
     """The languages of an even sample of the documents, joined by "+", largest first; empty where none is known."""
-    texts = document_texts(spread(documents, TEXTS // 2))
+    texts = document_texts(sample_evenly(documents, TEXTS // 2))
     return "+".join(language.name for language in main_languages(recognise(texts)))
 
 
@@ -238,12 +238,12 @@ def in_language(document: Document, language: str) -> Document:
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
     """The texts that show the language of a vocabulary: names and descriptions of an even sample."""
-    return [text for label in spread(labels) for text in (*label.names, label.description) if text]
+    return [text for label in sample_evenly(labels) for text in (*label.names, label.description) if text]
 
 
 def vocabulary_names(labels: Sequence[Label]) -> list[str]:
     """All names of an even sample of a vocabulary."""
-    return [name for label in spread(labels) for name in label.names]
+    return [name for label in sample_evenly(labels) for name in label.names]
 
 
 def document_texts(documents: Iterable[Document]) -> list[str]:
@@ -278,7 +278,9 @@ def main_languages(shares: Mapping[str, float]) -> tuple[Language, ...]:
     >>> [language.code for language in main_languages({"de": 0.55, "en": 0.4, "fr": 0.05})]
     ['de', 'en']
     """
-    return tuple(_known()[code] for code, share in shares.items() if share >= SHARE and code in _known())
+    return tuple(
+        _known_languages()[code] for code, share in shares.items() if share >= SHARE and code in _known_languages()
+    )
 
 
 @lru_cache
@@ -306,12 +308,12 @@ def stemmer(languages: tuple[Language, ...]) -> Callable[[str], str]:
 
 
 @lru_cache
-def folding(languages: str, analysis: Analysis) -> Callable[[str], str]:
+def make_fold(languages: str, analysis: Analysis) -> Callable[[str], str]:
     """`fold` in these languages, as `parse_all` reads them: in Turkish and Azerbaijani I is the capital of ı, İ of i.
 
     Beside other languages only a word with a letter of theirs is read so, see `word_form`.
 
-    >>> folding("tr", 3)("ISPANAK"), folding("tr+en", 3)("IŞIK"), folding("tr+en", 3)("INDUSTRY")
+    >>> make_fold("tr", 3)("ISPANAK"), make_fold("tr+en", 3)("IŞIK"), make_fold("tr+en", 3)("INDUSTRY")
     ('ıspanak', 'ışık', 'industry')
     """
     codes = {language.code for language in parse_all(languages)}
@@ -348,14 +350,14 @@ def stop_words(
     if len(lists) < 2:
         return frozenset().union(*lists)
     single = (raw_words(name, analysis) for name in names if " " not in name)
-    folded = folding(spelled(languages), analysis)
+    folded = make_fold(spell_languages(languages), analysis)
     alone = {folded(words[0]) for words in single if len(words) == 1}
     return frozenset.union(*lists) - (alone - frozenset.intersection(*lists))
 
 
 @lru_cache
 def _stop_words(code: str, analysis: Analysis) -> frozenset[str]:
-    return frozenset(map(folding(code, analysis), _stop_lists().get(code, "").split()))
+    return frozenset(map(make_fold(code, analysis), _stop_lists().get(code, "").split()))
 
 
 @lru_cache
@@ -371,11 +373,11 @@ def _stop_lists() -> Mapping[str, str]:
 @lru_cache
 def known_codes() -> frozenset[str]:
     """The codes of all languages that are known here."""
-    return frozenset(language.code for language in _known().values())
+    return frozenset(language.code for language in _known_languages().values())
 
 
 @lru_cache
-def _known() -> Mapping[str, Language]:
+def _known_languages() -> Mapping[str, Language]:
     """Language by code, of two or three letters, and by name."""
     known = dict[str, Language]()
     for row in _LANGUAGES.replace("\n", "").split("|"):
@@ -384,7 +386,7 @@ def _known() -> Mapping[str, Language]:
     return known
 
 
-def spread(items: Sequence[Any], most: int = TEXTS) -> list[Any]:
+def sample_evenly(items: Sequence[Any], most: int = TEXTS) -> list[Any]:
     """An even sample, always the same."""
     return [items[i] for i in range(0, len(items), -(-len(items) // most) or 1)]
 
@@ -409,11 +411,11 @@ def detect(text: str) -> Mapping[str, float]:
     text = " ".join(clean(text[:1000]).split())
     if not any(map(str.isalpha, text)):
         return {}
-    return _detected(text)
+    return _detect_text(text)
 
 
 @lru_cache(2 * TEXTS)
-def _detected(text: str) -> Mapping[str, float]:
+def _detect_text(text: str) -> Mapping[str, float]:
     """The same names are recognised to stem a vocabulary, to translate it, and to learn to tell names apart."""
     return {guess["lang"]: guess["score"] for guess in _detector().detect(text, model="lite", k=8)}
 

@@ -25,10 +25,10 @@ _DICTIONARIES = {"hr": "hbs", "sr": "hbs"}
 "Languages whose dictionary in simplemma has another code."
 
 
-def suited(languages: Collection[Language]) -> tuple[Language, ...]:
+def find_suited(languages: Collection[Language]) -> tuple[Language, ...]:
     """The languages in which lemmas find more than stems.
 
-    >>> [language.code for language in suited(parse_all("fi+sv+en"))]
+    >>> [language.code for language in find_suited(parse_all("fi+sv+en"))]
     ['fi']
     """
     return tuple(language for language in languages if language.code in _SUITED)
@@ -41,18 +41,18 @@ def is_installed() -> bool:
 
 def has_lemmas(language: str) -> bool:
     """Whether there are dictionaries for one of these languages ("finnish+english") in which lemmas find more."""
-    return is_installed() and bool(suited(parse_all(language)))
+    return is_installed() and bool(find_suited(parse_all(language)))
 
 
 def word_form(stem: str, analysis: Analysis, *, lemmas: bool) -> Callable[[str], str]:
-    """What folded words are compared by in these languages, as `parse_all` reads them: stems, or lemmas where known.
+    """Return how folded words are compared in these languages (`parse_all`): by stems, or lemmas where known.
 
     Of Turkish beside another language ı is i at the end: nobody knows which of them an I in capitals is. The
     dictionary of Icelandic has æ.
 
-    A word has a lemma if it is in the dictionary of a `suited` language. What is in none is not taken apart: that finds
-    more names that are meant otherwise (nDCG@5 40.9 in place of 41.5 on Finnish train documents). Raises ModelError for
-    lemmas without dictionaries.
+    A word has a lemma if it is in the dictionary of a `find_suited` language. What is in none is not taken apart: that
+    finds more names that are meant otherwise (nDCG@5 40.9 in place of 41.5 on Finnish train documents). Raises
+    ModelError for lemmas without dictionaries.
 
     >>> form = word_form("finnish", 3, lemmas=True)
     >>> form("kieltä"), form("kunnan"), form("onko")
@@ -63,7 +63,7 @@ def word_form(stem: str, analysis: Analysis, *, lemmas: bool) -> Callable[[str],
     if analysis > 2 and ((spoken & DOTLESS and spoken - DOTLESS) or "is" in spoken):
         form = word_form(stem, 2, lemmas=lemmas)
         return lambda word: form(word.replace("ae", "æ") if "is" in spoken else word).replace("ı", "i")
-    codes = tuple(_DICTIONARIES.get(language.code, language.code) for language in suited(languages))
+    codes = tuple(_DICTIONARIES.get(language.code, language.code) for language in find_suited(languages))
     if not lemmas or not codes:
         return stemmer(languages)
     if not is_installed():

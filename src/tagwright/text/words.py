@@ -71,10 +71,10 @@ def clean(text: str) -> str:
     if unicodedata.is_normalized("NFC", text):
         return text
     # no letter has 30 marks; to put them in order takes the square of their number: they are separated (UAX 15)
-    return unicodedata.normalize("NFC", re.sub(r"[^\w\s\x00-\x7f]{30}", _separated, text))
+    return unicodedata.normalize("NFC", re.sub(r"[^\w\s\x00-\x7f]{30}", _separate_signs, text))
 
 
-def _separated(signs: re.Match[str]) -> str:
+def _separate_signs(signs: re.Match[str]) -> str:
     return f"{signs[0]}\u034f" if unicodedata.combining(signs[0][-1]) else signs[0]
 
 
@@ -128,12 +128,12 @@ def raw_words(text: str, analysis: Analysis, known: Known | None = None) -> list
     if analysis == 1 or not is_unusual(text):
         found: list[str] = _WORD.findall(text)
         return found
-    plain = text.translate(_plain()) if analysis > 2 and not text.isascii() else text
+    plain = text.translate(_plain_characters()) if analysis > 2 and not text.isascii() else text
     if not is_broken(plain):
         if plain.isascii():
             return [word.replace(".", "") for word in (_WORD if analysis < 3 else _WORD_OR_ABBREVIATION).findall(plain)]
-        return list(map(_written, _word(analysis).findall(plain)))
-    return [_written(plain[start:end]) for start, end in _spans(plain, analysis, known)]
+        return list(map(_write_word, _word(analysis).findall(plain)))
+    return [_write_word(plain[start:end]) for start, end in _spans(plain, analysis, known)]
 
 
 def words_and_ends(texts: Sequence[str], analysis: Analysis, known: Known | None = None) -> Iterable[str]:
@@ -156,7 +156,7 @@ def word_spans(text: str, analysis: Analysis, known: Known | None = None) -> lis
     """
     if analysis == 1 or not is_unusual(text):
         return [match.span() for match in _WORD.finditer(text)]
-    table = _plain() if analysis > 2 else {}
+    table = _plain_characters() if analysis > 2 else {}
     plain = text.translate(table)
     if plain == text:
         return list(_spans(text, analysis, known))
@@ -213,13 +213,13 @@ def known_form(word: str, analysis: Analysis, known: Known) -> str:
     """
     if analysis == 1 or word < "\u0590" or known(word):
         return word
-    return next(filter(known, _shorter(word)), word)
+    return next(filter(known, _strip_affixes(word)), word)
 
 
-def _shorter(word: str) -> Iterator[str]:
-    """What a folded word may be without what is joined to it, longest first.
+def _strip_affixes(word: str) -> Iterator[str]:
+    """Yield a folded word without the affixes that are joined to it, longest first.
 
-    >>> list(_shorter("인공지능에서는")), list(_shorter("والنحل"))
+    >>> list(_strip_affixes("인공지능에서는")), list(_strip_affixes("والنحل"))
     (['인공지능에서', '인공지능'], ['النحل', 'نحل'])
     """
     yield from (word[len(head) :] for head, least in _JOINED.items() if word.startswith(head) and len(word) >= least)
@@ -258,11 +258,11 @@ def _is_one(before: str, after: str, known: Known | None) -> bool:
         return False
     if known is None:
         return True
-    whole, *parts = map(_written, (before + after, before, after))
+    whole, *parts = map(_write_word, (before + after, before, after))
     return known(whole) or not all(map(known, parts))
 
 
-def _written(word: str) -> str:
+def _write_word(word: str) -> str:
     return word if word.isascii() and word.isalnum() else unicodedata.normalize("NFKC", _UNWRITTEN.sub("", word))
 
 
@@ -296,8 +296,8 @@ _KEPT = "™℠"
 
 
 @lru_cache
-def _plain() -> Mapping[int, str]:
-    """What is written for characters of which other words are made than of those that they are equal to (NFKC).
+def _plain_characters() -> Mapping[int, str]:
+    """Map characters whose NFKC forms would make other words to the way they are written.
 
     Letters that are apostrophes in some languages are taken for apostrophes in all.
     """

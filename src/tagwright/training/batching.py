@@ -92,7 +92,7 @@ def is_validation(group: int, share: float, seed: int) -> bool:
 
 
 @contextmanager
-def prepared(make: Callable[[int, int], Iterable[T]], workers: int) -> Iterator[Iterator[T]]:
+def prepare_items(make: Callable[[int, int], Iterable[T]], workers: int) -> Iterator[Iterator[T]]:
     """Yield an iterator over items that `workers` processes prepare ahead, or a thread of this one if they are 0.
 
     make: called with the number of a worker and how many there are, gives every so many-th item, from its number on.
@@ -100,7 +100,7 @@ def prepared(make: Callable[[int, int], Iterable[T]], workers: int) -> Iterator[
     need not be sent to them, and where a system cannot fork, a thread does their work.
     """
     if not workers or not hasattr(os, "fork"):
-        with ahead(make(0, 1)) as items:
+        with prefetch_items(make(0, 1)) as items:
             yield items
         return
     from torch.utils.data import DataLoader, IterableDataset, get_worker_info
@@ -131,7 +131,7 @@ def _unless_error(items: Iterable[T | TagwrightError]) -> Generator[T]:
 
 
 @contextmanager
-def ahead(items: Iterable[T], size: int = 3) -> Iterator[Iterator[T]]:
+def prefetch_items(items: Iterable[T], size: int = 3) -> Iterator[Iterator[T]]:
     """Yield an iterator over `items` that prefetches up to `size` of them in another thread."""
     source = iter(items)
     with ThreadPoolExecutor(1) as thread:

@@ -10,7 +10,7 @@ Row: TypeAlias = Mapping[str, float]
 
 
 class Callback(Protocol):
-    """What follows trainings inside `watch`."""
+    """A function that follows trainings inside `watch`."""
 
     def on_step(self, row: Row) -> None:
         """Called with each row of the training log."""
@@ -32,6 +32,6 @@ def watch(*callbacks: Callback) -> Iterator[None]:
         _watching.reset(token)
 
 
-def watching() -> tuple[Callback, ...]:
+def current_callbacks() -> tuple[Callback, ...]:
     """The callbacks of the blocks around."""
     return _watching.get()

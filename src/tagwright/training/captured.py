@@ -12,7 +12,7 @@ from tagwright.encoders.tokens import Tokens
 from tagwright.errors import one_line_of
 from tagwright.training.gradient_caching import seed_dropout
 from tagwright.training.objectives import Contrastive, Objective
-from tagwright.training.trainable_encoder import TrainableEncoder, Transformer, sent
+from tagwright.training.trainable_encoder import TrainableEncoder, Transformer, send_array
 from tagwright.types import Longs, Mask
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class CapturedSteps:
             "groups": groups,
             "rate": np.array(rate, np.float32),
         }
-        inputs = {name: sent(array, device) for name, array in arrays.items()}
+        inputs = {name: send_array(array, device) for name, array in arrays.items()}
         key = (length, drops, tuple(views))
         if key not in self._steps:
             self.encoder.model.train(drops)

@@ -11,7 +11,7 @@ from tagwright.core.steps import Steps
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.encoders.device import uses_gpu
-from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
+from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pin_revision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.encoders.token_table import TokenTable
 from tagwright.errors import ConfigError
@@ -60,7 +60,7 @@ class EncoderOptions(Checked):
 
         A model of the Hugging Face Hub is named with its revision.
         """
-        return {"encoder": pinned(self.encoder_name)}
+        return {"encoder": pin_revision(self.encoder_name)}
 
     @property
     def is_static(self) -> bool:
@@ -137,7 +137,7 @@ def train_model(
 
 def load(options: EncoderOptions, seed: int = 0) -> EncoderModel:
     """Load the encoder to train. seed: of the projection. Raises ModelError if there is no encoder of this name."""
-    encoder, projection = untrained(options), getattr(options, "projection", None)
+    encoder, projection = load_untrained(options), getattr(options, "projection", None)
     if not projection:
         return encoder.trainable()
     import torch
@@ -151,7 +151,7 @@ def load(options: EncoderOptions, seed: int = 0) -> EncoderModel:
     return model
 
 
-def untrained(options: EncoderOptions) -> BiEncoder:
+def load_untrained(options: EncoderOptions) -> BiEncoder:
     """Load a transformer to train with these options. Raises ModelError if there is no encoder of this name."""
     pooling = getattr(options, "pooling", None)
     return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)

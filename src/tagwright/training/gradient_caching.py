@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagwright.encoders.tokens import Tokens
-from tagwright.training.trainable_encoder import TrainableEncoder, sent
+from tagwright.training.trainable_encoder import TrainableEncoder, send_array
 from tagwright.types import Longs, Mask
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class GradientCache:
         for i, rows in enumerate(chunks):
             with self._exchange(i == last):
                 part = parts[i] if parts[i].requires_grad else self._embed(tokens, dropout, rows, step)
-                torch.autograd.backward(part, gradients[sent(rows, gradients.device)])
+                torch.autograd.backward(part, gradients[send_array(rows, gradients.device)])
             parts[i] = part.detach()
         return value.detach()
 
@@ -111,7 +111,7 @@ class GradientCache:
         import torch
 
         vectors = parts[0].new_zeros(texts, parts[0].shape[1])
-        vectors[sent(np.concatenate(chunks), vectors.device)] = torch.cat(parts)
+        vectors[send_array(np.concatenate(chunks), vectors.device)] = torch.cat(parts)
         whole: torch.Tensor = self.accelerator.reduce(vectors, "sum")  # itself in a single process
         return whole
 

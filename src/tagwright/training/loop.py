@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.atomic import replace_file, writing
+from tagwright.core.atomic import replace_file, report_write_errors
 from tagwright.core.progress import bar, note, silence
 from tagwright.core.steps import LOG, State, Steps
 from tagwright.core.workers import usable_cores
@@ -24,14 +24,14 @@ from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.encoders.device import feed
 from tagwright.encoders.tokens import Tokens
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.training.batching import Batches, SamplerState, prepared
-from tagwright.training.callbacks import Row, watching
+from tagwright.training.batching import Batches, SamplerState, prepare_items
+from tagwright.training.callbacks import Row, current_callbacks
 from tagwright.training.captured import CapturedSteps
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache, share_of
 from tagwright.training.objectives import Objective, Text
 from tagwright.training.shared_work import join_processes
-from tagwright.training.trainable_encoder import TrainableEncoder, sent, trainable_encoder
+from tagwright.training.trainable_encoder import TrainableEncoder, send_array, trainable_encoder
 from tagwright.types import Floats, Longs, Mask, Pair, PairSource
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Run:
         self.rows: list[Row] = []
         self.unread: list[torch.Tensor] = []
         self.accelerator = join_processes()
-        self.callbacks = watching() if self.accelerator.is_main_process else ()
+        self.callbacks = current_callbacks() if self.accelerator.is_main_process else ()
         self.encoder.model.to(self.accelerator.device)
         if self.accelerator.num_processes > 1:
             if training.batch < self.accelerator.num_processes:
@@ -151,7 +151,7 @@ class _Run:
     def steps_from_here(self) -> Iterator[int]:
         """Do the remaining steps. After each, a checkpoint can be taken when it is yielded."""
         pairs = (self.length - self.step) * self.training.batch
-        with bar("training (pairs)", pairs) as done, prepared(self._prepared, self.workers) as upcoming:
+        with bar("training (pairs)", pairs) as done, prepare_items(self._prepared, self.workers) as upcoming:
             for step in upcoming:
                 self.objective.before_step(self.step, self.encode)
                 self._take(step)
@@ -244,7 +244,7 @@ class _Run:
         rate = self.training.rate(self.step, self.length)
         done = self.captured and self.captured.step(tokens, dropout, views, pair_groups, self.step, rate)
         if not done:
-            groups = sent(pair_groups, self.accelerator.device)
+            groups = send_array(pair_groups, self.accelerator.device)
 
             def loss_of(vectors: torch.Tensor) -> torch.Tensor:
                 return self.objective.loss(torch.split(vectors, views), groups)
@@ -280,7 +280,7 @@ class _Run:
         _, pair_groups, views, tokens, _ = self.validation
         if len(pair_groups) < max(2, self.accelerator.num_processes):
             return
-        groups = sent(pair_groups, self.accelerator.device)
+        groups = send_array(pair_groups, self.accelerator.device)
         with torch.no_grad():
             anchors, positives = torch.split(self.cache.encode(tokens), views)
             loss = self.objective.validation_loss(anchors, positives, groups).item()
@@ -293,7 +293,7 @@ class _Run:
         seconds = round(time.monotonic() - self.started, 3)
         self.rows.append({"step": self.step, "epoch": self.state[0], "seconds": seconds, **values})
         if self.log:
-            with writing(self.log), self.log.open("a", encoding="utf-8") as file:
+            with report_write_errors(self.log), self.log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.rows[-1]) + "\n")
         for callback in self.callbacks:
             callback.on_step(self.rows[-1])

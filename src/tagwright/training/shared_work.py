@@ -56,10 +56,10 @@ def _leave_in_order() -> None:
 Number = TypeVar("Number", bound=np.generic)
 
 
-def share(count: int) -> slice:
+def own_part(count: int) -> slice:
     """Return this process's part of `count` items: consecutive parts of equal size.
 
-    >>> share(7)
+    >>> own_part(7)
     slice(0, 7, None)
     """
     process, processes = (int(os.environ.get(name, default)) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
@@ -68,7 +68,7 @@ def share(count: int) -> slice:
 
 def shared_labels(labels: Sequence[Label]) -> list[Label]:
     """Return this process's part of the labels: none if there are more processes than labels."""
-    return [labels[place] for place in range(len(labels))[share(len(labels))]]
+    return [labels[place] for place in range(len(labels))[own_part(len(labels))]]
 
 
 def is_single_process() -> bool:
@@ -87,8 +87,8 @@ def all_gather(mine: NDArray[Number]) -> NDArray[Number]:
 
 
 def shared_run(documents: Sequence[Document], find: Callable[[Sequence[Document]], Run]) -> Run:
-    """What `find` finds for all documents, which are read batch by batch."""
-    mine = share(len(documents))
+    """Return the labels that `find` finds for all documents, which are read batch by batch."""
+    mine = own_part(len(documents))
     starts = range(mine.start, mine.stop, 1024)  # documents in memory together
     run = Run.concat([find(documents[start : min(start + 1024, mine.stop)]) for start in starts])
     indptr = np.concatenate([[0], np.cumsum(all_gather(np.diff(run.indptr)))])

@@ -89,7 +89,7 @@ class Static:
     def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
         """(rows, dim); a text without tokens is zero."""
         taken, device = tokens.take(rows), next(self.model.parameters()).device
-        ids, offsets = (sent(part, device) for part in (taken.ids, taken.starts))
+        ids, offsets = (send_array(part, device) for part in (taken.ids, taken.starts))
         if self._bag is not None:
             vectors: torch.Tensor = self.forward(ids, offsets)
         else:
@@ -227,7 +227,10 @@ class Transformer:
             features = self.padded(tokens, int(tokens.lengths.max()))
         device = self.model.device
         return self.vectors(
-            {name: sent(part, device) if isinstance(part, np.ndarray) else part for name, part in features.items()}
+            {
+                name: send_array(part, device) if isinstance(part, np.ndarray) else part
+                for name, part in features.items()
+            }
         )
 
     def _packs(self) -> bool:
@@ -275,7 +278,7 @@ TrainableEncoder: TypeAlias = Static | Transformer
 "An encoder in training: `tokenize` is called from another thread than the rest; `ready` sets it up for training."
 
 
-def sent(array: Longs, device: torch.device) -> torch.Tensor:
+def send_array(array: Longs, device: torch.device) -> torch.Tensor:
     """The array on the device, without waiting for it."""
     import torch
 

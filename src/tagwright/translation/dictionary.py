@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from tagwright.text.language import folding, joins_words, parse_all, stemmer, stop_words
+from tagwright.text.language import joins_words, make_fold, parse_all, stemmer, stop_words
 from tagwright.text.words import ANALYSIS, raw_words
 from tagwright.translation.spelling import Spelling
 from tagwright.types import Doubles, Longs
@@ -55,7 +55,7 @@ class Tongue:
     def __init__(self, code: str, names: Iterable[str]) -> None:
         languages = parse_all(code)
         self.stem, self.joins = stemmer(languages), joins_words(languages)
-        self._fold = folding(code, ANALYSIS)
+        self._fold = make_fold(code, ANALYSIS)
         self._stops, self.words, self.parts = stop_words(languages), cache(self._words), cache(self._parts)
         known = (word for name in names for word in self.words(name)) if self.joins else ()
         self._compounds = Compounds(known, self.stem)
@@ -94,7 +94,7 @@ class Dictionary:
         return cls(source, target, _translations(read, source, target), Spelling(alike))
 
     def translate(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """What each name may be in the other language, the likeliest first; none where no word of it is known.
+        """Translate each name into the other language, the likeliest first; none where no word of it is known.
 
         A word that is not known stays as it is. Two words that a language would join are given joined as well.
         """

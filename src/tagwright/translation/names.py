@@ -53,7 +53,7 @@ Matrix: TypeAlias = Any
 _log = logging.getLogger(__name__)
 
 
-def translated(labels: Sequence[Label]) -> Sequence[Label]:
+def translate_names(labels: Sequence[Label]) -> Sequence[Label]:
     """The labels, with what they are called in the main languages of the vocabulary where they have no name in one.
 
     A main language is that of at least a fifth of the labels; where less than a fifth lack a name in it, they are left
@@ -131,7 +131,7 @@ def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
         languages = main_languages(recognise(vocabulary_names(labels)))
         if len(languages) < 2:
             return [[] for _ in labels]
-        tagged = recognised(labels, languages)
+        tagged = recognise_languages(labels, languages)
     code_of_tag, names_by_language = cache(code_of), list[list[tuple[str, str]]]()
     for names in tagged:
         first = dict[str, str]()
@@ -149,7 +149,7 @@ def _key(labels: Sequence[Label]) -> bytes:
     return key.digest()
 
 
-def recognised(labels: Sequence[Label], languages: Sequence[Language]) -> list[tuple[tuple[str, str], ...]]:
+def recognise_languages(labels: Sequence[Label], languages: Sequence[Language]) -> list[tuple[tuple[str, str], ...]]:
     """For each label the code and the name of each of its names: the likeliest of these languages.
 
     One name alone is short: a recogniser of single texts often errs. What it says of many names is the start; then the
@@ -163,9 +163,9 @@ def recognised(labels: Sequence[Label], languages: Sequence[Language]) -> list[t
     sample = np.flatnonzero(np.repeat(np.arange(len(labels)) % step == 0, counts))
     codes = [language.code for language in languages]
     drawn = parts[sample]
-    shares = np.array([_said(names[row], codes) for row in sample.tolist()])
+    shares = np.array([_recogniser_probabilities(names[row], codes) for row in sample.tolist()])
     for _ in range(ROUNDS):
-        likelihood, prior = _learned(drawn, shares)
+        likelihood, prior = _learn_parts(drawn, shares)
         shares = _posterior(drawn, likelihood, prior)
     best = iter(_posterior(parts, likelihood, prior).argmax(axis=1).tolist())
     return [tuple((codes[next(best)], name) for name in label.names) for label in labels]
@@ -193,7 +193,7 @@ def _parts(names: Sequence[str], counts: Longs) -> Matrix:
     return csr_array((np.ones(len(rows)), (rows, parts)), (len(names), int(parts.max(initial=-1)) + 1))
 
 
-def _said(name: str, codes: Sequence[str]) -> list[float]:
+def _recogniser_probabilities(name: str, codes: Sequence[str]) -> list[float]:
     """(languages,) the probabilities of a recogniser of single texts; equal ones where it knows none of them."""
     probabilities = detect(name)
     values = [probabilities.get(code, 0.0) for code in codes]
@@ -201,7 +201,7 @@ def _said(name: str, codes: Sequence[str]) -> list[float]:
     return [value / total for value in values] if total else [1 / len(codes)] * len(codes)
 
 
-def _learned(parts: Matrix, shares: Doubles) -> tuple[Doubles, Doubles]:
+def _learn_parts(parts: Matrix, shares: Doubles) -> tuple[Doubles, Doubles]:
     """(parts, languages) logarithms of the probability of each part, and (languages,) of each language."""
     counts = parts.T @ shares + 0.1
     return np.log(counts / counts.sum(axis=0)), np.log(shares.mean(axis=0) + 1e-9)

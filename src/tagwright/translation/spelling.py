@@ -29,13 +29,13 @@ class Spelling:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        tried = ((source, aligned(source, target)) for source, target in pairs if _may_be_alike(source, target))
+        tried = ((source, align_letters(source, target)) for source, target in pairs if _may_be_alike(source, target))
         learned = list(islice(((source, pieces) for source, pieces in tried if pieces is not None), MOST))
         written = list(chain.from_iterable(pieces for _, pieces in learned))
         self._pieces = sorted(set(written))
         number = {piece: place for place, piece in enumerate(self._pieces)}
         piece = np.fromiter(map(number.__getitem__, written), np.int64, len(written))
-        around, ids = _around([source for source, _ in learned]), list[Longs]()
+        around, ids = _neighbouring_letters([source for source, _ in learned]), list[Longs]()
         self._contexts = list[tuple[Longs, Longs, Doubles]]()  # sorted keys, what is written there, how certainly
         for before, distance in CONTEXTS:
             keys, context = np.unique(_keys(ids, before, around[distance]), return_inverse=True)
@@ -48,7 +48,7 @@ class Spelling:
 
         least: where the product falls to that, the word stays as it is, with probability 0. No word may be empty.
         """
-        around, ids, letters = _around(words), list[Longs](), "".join(words)
+        around, ids, letters = _neighbouring_letters(words), list[Longs](), "".join(words)
         piece, certain = np.full(len(letters), -1), np.full(len(letters), 0.5)
         for (before, distance), (learned, pieces, certainties) in zip(CONTEXTS, self._contexts, strict=True):
             keys = _keys(ids, before, around[distance])
@@ -67,7 +67,7 @@ class Spelling:
             yield ("".join(written[start:end]), product) if product > least else (word, 0.0)
 
 
-def _around(words: Sequence[str]) -> dict[int, Longs]:
+def _neighbouring_letters(words: Sequence[str]) -> dict[int, Longs]:
     """Return by distance the letter at that distance from each letter of the words, (letters,); 0 outside a word."""
     sides = "\0" * PADDING
     text = "".join(f"{sides}{word}{sides}" for word in words)
@@ -94,10 +94,10 @@ def _most_frequent(context: Longs, piece: Longs, least: int) -> tuple[Longs, Dou
     return cells[best] % pieces, np.where(total >= least, count[best] / (total + 0.5), 0)
 
 
-def aligned(source: str, target: str) -> list[str] | None:
-    """What each letter of `source` is written as in `target`, by the fewest edits; None where too many are needed.
+def align_letters(source: str, target: str) -> list[str] | None:
+    """Align each letter of `source` with its spelling in `target`, by the fewest edits; None where too many are needed.
 
-    >>> aligned("musik", "music"), aligned("ion", "ioni"), aligned("haus", "tree")
+    >>> align_letters("musik", "music"), align_letters("ion", "ioni"), align_letters("haus", "tree")
     (['m', 'u', 's', 'i', 'c'], ['i', 'o', 'ni'], None)
     """
     pieces, i, j = [""] * len(source), len(source), len(target)

@@ -17,7 +17,7 @@ from tagwright.combining.pool import PoolOptions
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
-from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.metrics import mark_labelled
 from tagwright.papers.descriptions import DescriptionRetriever
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, zero_shot
@@ -421,7 +421,7 @@ def test_a_training_is_compared_with_the_untrained_method(
     seen: list[int] = []
 
     def fit(documents: object, labels: Vocabulary, config: object, steps: Steps, *, gold: Run, **_: object) -> Tagger:
-        seen.append(int(labelled(gold).sum()))
+        seen.append(int(mark_labelled(gold).sum()))
         return Tagger(labels, {"exact_match": ExactMatch(exchanged)})
 
     data = many(tmp_path)
@@ -458,7 +458,7 @@ def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
     seen: list[list[bool]] = []
 
     def fit(documents: object, labels: Vocabulary, config: object, steps: Steps, *, gold: Run, **_: object) -> Tagger:
-        seen.append(labelled(gold).tolist())
+        seen.append(mark_labelled(gold).tolist())
         return Tagger(labels, {"exact_match": ExactMatch(labels)})
 
     docs, *labels = many(tmp_path)

@@ -6,7 +6,7 @@ import pytest
 from tests.server.conftest import reviewing
 
 from tagwright.review.events import Decision, ReviewerAction
-from tagwright.server.review.listing import Listed, listed, ordered
+from tagwright.server.review.listing import Listed, list_documents, order_rows
 from tagwright.server.review.review import Review
 from tagwright.types import Document
 
@@ -34,7 +34,7 @@ def review(tmp_path: Path) -> Review:
 
 
 def rows(review: Review, query: str = "") -> list[Listed]:
-    return listed(review.documents.entries(), review.decisions, query)
+    return list_documents(review.documents.entries(), review.decisions, query)
 
 
 def test_each_document_has_its_state_its_reviewers_and_the_time_of_the_last_decision(review: Review) -> None:
@@ -71,4 +71,4 @@ def test_documents_are_chosen_by_a_part_of_title_id_or_reviewer(review: Review, 
 def test_documents_are_ordered_by_a_column_those_without_a_value_last(
     review: Review, column: str, numbers: list[int]
 ) -> None:
-    assert [row.number for row in ordered(rows(review), column)] == numbers
+    assert [row.number for row in order_rows(rows(review), column)] == numbers

@@ -28,7 +28,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
 from tagwright.server.follower import Follower
-from tagwright.server.review.listing import listed
+from tagwright.server.review.listing import list_documents
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
@@ -440,7 +440,7 @@ def test_a_name_that_looks_the_same_is_the_same_reviewer(client: TestClient, rev
     decide(client, 1, action="reject", label="o")
     assert review.decisions.verdicts()["d1", "o"] == {"Ann": "reject"}
     assert review.decisions.differences() == []
-    (row,) = listed(review.documents.entries(), review.decisions, name)
+    (row,) = list_documents(review.documents.entries(), review.decisions, name)
     assert row.reviewers == ("Ann",)
 
 

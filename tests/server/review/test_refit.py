@@ -13,7 +13,7 @@ import pytest
 from tests.server.conftest import BEES, reviewing, word_tagger
 
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.steps import last
+from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.corpus import text_digests
 from tagwright.errors import ConfigError
@@ -309,7 +309,7 @@ def test_what_clients_send_is_trained_on_when_it_is_enough(review: Review) -> No
 
 def test_what_was_learned_on_top_of_a_learned_combiner_is_explained_by_stages() -> None:
     base, (_, labelled) = every_kind()[0], lesson()
-    learned = last(base.steps, LearnedCombiner)
+    learned = find_last(base.steps, LearnedCombiner)
     assert learned
     pool = base.candidates(labelled.documents[:1])
     run, before = base.rank(pool), base.contributions(pool)
@@ -377,7 +377,7 @@ def every_kind() -> list[Tagger]:
     documents = [replace(each, labels=tuple(ids)) for each, ids in zip(*labelled[:2], strict=True)]
     gold = untrained.vocabulary.gold(documents)
     learned = replace(refit_combiner(untrained, labelled), training={"auto": {}})  # as `train auto` combines
-    assert last(learned.steps, LearnedCombiner)
+    assert find_last(learned.steps, LearnedCombiner)
     steps = (WeightedSum(weights={"tfidf": 1.0}), AppendLabels(AppendOptions(by="exact_match")))
     appended = replace(untrained, steps=steps)
     return [learned, svm.fit(documents * 2, untrained.vocabulary, gold=Run.concat([gold, gold])), appended]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.display import escaped, print_json
+from tagwright.core.display import escape_controls, print_json
 
 
 def cache(
@@ -28,12 +28,16 @@ def cache(
         return
     kinds, size = kept.contents(), kept.size()
     if as_json:
-        content = [{**kind._asdict(), "used": _when(kind.used)} for kind in kinds]
+        content = [{**kind._asdict(), "used": _format_age(kind.used)} for kind in kinds]
         print_json({"folder": str(kept.folder), "limit": kept.limit, "size": size, "kinds": content})
         return
-    print(escaped(f"{kept.folder}: {megabytes(size)} of at most {megabytes(kept.limit)}"))
+    print(escape_controls(f"{kept.folder}: {megabytes(size)} of at most {megabytes(kept.limit)}"))
     for kind in kinds:
-        print(escaped(f"{kind.name}: {kind.entries:,} entries, {megabytes(kind.size)}, used {_when(kind.used)}"))
+        print(
+            escape_controls(
+                f"{kind.name}: {kind.entries:,} entries, {megabytes(kind.size)}, used {_format_age(kind.used)}"
+            )
+        )
 
 
 def megabytes(size: int) -> str:
@@ -45,5 +49,5 @@ def megabytes(size: int) -> str:
     return f"{size / (1 << 20):,.1f} MB"
 
 
-def _when(seconds: float) -> str:
+def _format_age(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

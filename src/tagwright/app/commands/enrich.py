@@ -61,11 +61,11 @@ def enrich(
     from tagwright.app import inputs
     from tagwright.catalogues.copies import check, read_records
     from tagwright.catalogues.subjects import of_run
-    from tagwright.core.display import many
-    from tagwright.data.run_files import fitting, read_run
+    from tagwright.core.display import plural
+    from tagwright.data.run_files import keep_matching, read_run
     from tagwright.tagger import batches
     from tagwright.tagger.acceptance import SuggestOptions
-    from tagwright.tagger.cut import cut as cut_run
+    from tagwright.tagger.cut import cut_ranking as cut_run
     from tagwright.types import Run
 
     if undecided and not reviews:
@@ -91,7 +91,7 @@ def enrich(
     found: Run | None = None
     if run:
         digests = dict[str, str]()
-        fitted = fitting(read_run(run, corpus.ids, vocabulary.index, digests), corpus, digests, run)
+        fitted = keep_matching(read_run(run, corpus.ids, vocabulary.index, digests), corpus, digests, run)
         found = cut_run(vocabulary, fitted, options, vocabulary.own(corpus) if options.exclude_self else None)
     elif tagger:
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
@@ -100,4 +100,4 @@ def enrich(
     given |= {"reading": read_as, "replace_gone": replace_gone, "changed_texts": changed_texts}
     enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **given)
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
-    print(f"{many(added, 'subject')} added to {many(enriched, 'record')}{taken_out}: {output}")
+    print(f"{plural(added, 'subject')} added to {plural(enriched, 'record')}{taken_out}: {output}")

@@ -57,7 +57,7 @@ def evaluate(
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
-    names = _named(measures)
+    names = _parse_measures(measures)
     corpus = inputs.read(docs, reading, chosen)
     seen = inputs.read(train, reading, chosen) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
@@ -109,7 +109,7 @@ def compare(
         raise TagwrightError(
             f"compare needs at least two runs or taggers, got {len(files)}: --run A.jsonl --run B.jsonl --model DIR"
         )
-    wanted = _named(measures)
+    wanted = _parse_measures(measures)
     depth = dataset.depth_for(wanted)
     judged = Chosen(labels, language, None if labels or not model else files[-1])
     corpus = inputs.read(docs, reading, judged)
@@ -133,7 +133,7 @@ def compare(
     render.print_comparison(comparison, sources, as_json=as_json)
 
 
-def _named(measures: str) -> list[str] | None:
+def _parse_measures(measures: str) -> list[str] | None:
     """The names of the measures; None for the usual ones. Raises ConfigError for one that does not exist."""
     from tagwright.evaluation.scores import check_measures
 

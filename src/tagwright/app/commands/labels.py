@@ -81,7 +81,7 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
     from tagwright.data.vocabulary import to_vocabulary
     from tagwright.data.vocabulary_changes import VocabularyChanges
     from tagwright.stages.by_language import ByLanguage
-    from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, unfound
+    from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, find_unfound
     from tagwright.tagger import Tagger
     from tagwright.text.language import AUTO
 
@@ -90,13 +90,13 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
         if wanted is None:
             raise ConfigError("--verify checks a saved tagger, --model DIR, or a vocabulary, --labels FILE")
         stages = [ExactMatch(wanted, ExactMatchOptions(stem=chosen.language or AUTO))]
-        render.print_verified(None, wanted, None, unfound(wanted, stages), as_json=as_json)
+        render.print_verified(None, wanted, None, find_unfound(wanted, stages), as_json=as_json)
         return
     tagger = Tagger.load(chosen.model, verify=True)
     changes = VocabularyChanges.of(tagger.vocabulary, wanted) if wanted else None
     made = tagger.stages.values()
     parts = [[each.of(code) for code in each.known] if isinstance(each, ByLanguage) else [each] for each in made]
-    missed = unfound(tagger.vocabulary, [each for part in parts for each in part if isinstance(each, ExactMatch)])
+    missed = find_unfound(tagger.vocabulary, [each for part in parts for each in part if isinstance(each, ExactMatch)])
     render.print_verified(chosen.model, tagger.vocabulary, changes, missed, as_json=as_json)
     if changes:
         raise typer.Exit(1)
@@ -122,7 +122,7 @@ def _describe(chosen: Chosen, model: str, output: Path | None) -> None:
     from tagwright.app import inputs
     from tagwright.app.options import values_of
     from tagwright.core.checked import build
-    from tagwright.llm.generation import described
+    from tagwright.llm.generation import describe_labels
     from tagwright.llm.options import LlmOptions
     from tagwright.readers.lines import write_json_lines
     from tagwright.text.language import AUTO
@@ -130,7 +130,7 @@ def _describe(chosen: Chosen, model: str, output: Path | None) -> None:
     if output is None:
         raise ConfigError("name the file to write: --output FILE")
     options = build(LlmOptions, {**values_of(None, chosen.settings), "model": model})
-    records = list(described(inputs.vocabulary(chosen), options, chosen.language or AUTO))
+    records = list(describe_labels(inputs.vocabulary(chosen), options, chosen.language or AUTO))
     write_json_lines(records, output)
     count = sum("described_by" in each for each in records)
     print(f"{count:,} of {len(records):,} labels are described now: {output}")

@@ -30,12 +30,12 @@ def mcp(
 
     from tagwright.app.commands.serve import models_to_serve
     from tagwright.server import serving
-    from tagwright.server.logs import logged
+    from tagwright.server.logs import write_logs
     from tagwright.server.mcp import serve_stdio
     from tagwright.tagger.acceptance import SuggestOptions
 
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
-    with logged("text"):
+    with write_logs("text"):
         chosen = Chosen(labels, language, settings=settings)
         models, _ = models_to_serve([str(model)] if model else [], chosen, defaults)
         if http:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tagwright.app.arguments import Json
-from tagwright.core.display import escaped, many, print_json
+from tagwright.core.display import escape_controls, plural, print_json
 
 if TYPE_CHECKING:
     from tagwright.monitoring import Look, Monitor
@@ -55,7 +55,7 @@ def _show(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> None:
     from tagwright.app.render import show_table
     from tagwright.monitoring.monitor import FIRST
 
-    print(escaped(f"{version}: {many(monitor.count, 'document')}"))
+    print(escape_controls(f"{version}: {plural(monitor.count, 'document')}"))
     others = "languages with the training, all else" if monitor.languages else "the last ones"
     print(f"{others} compared with the first {FIRST} documents")
     if not looks:

@@ -26,7 +26,7 @@ def read(
     from tagwright.app import inputs, render
     from tagwright.data.trec import qrels_lines
     from tagwright.data.vocabulary import Vocabulary, to_vocabulary
-    from tagwright.readers.documents.catalogue import relabelled
+    from tagwright.readers.documents.catalogue import relabel_document
 
     chosen = Chosen(labels)
     if output != "qrels":
@@ -38,5 +38,7 @@ def read(
     if not own:
         raise InputError("none of the documents has a gold label, so there are no qrels to print")
     known = to_vocabulary(labels, "", corpus) if labels else Vocabulary(sorted(own))
-    documents = corpus if labels else (relabelled(each, each.labels) for each in corpus)  # all labels are their own
+    documents = (
+        corpus if labels else (relabel_document(each, each.labels) for each in corpus)
+    )  # all labels are their own
     render.print_lines(qrels_lines(known.gold(documents, unknown="warn"), corpus.ids, known.ids))

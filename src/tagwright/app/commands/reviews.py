@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from tagwright.app.arguments import Json, Named, Quiet, Reading, ReplaceGone
-from tagwright.core.display import escaped, for_programs, print_json
+from tagwright.core.display import escape_controls, for_programs, print_json
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError, InputError
 
@@ -122,7 +122,7 @@ def _import(files: Sequence[Path], reviewer: str) -> None:
         for path in files[1:]:
             merged = merge(target, path, reviewer)
             for line in merged.lines(path):
-                print(escaped(line))
+                print(escape_controls(line))
             skip(InputError(line, path) for line in merged.kept)
 
 
@@ -146,7 +146,7 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
     from tagwright.readers.workbooks import write_workbook
     from tagwright.review.applied import LeftOut, gone_labels, without_replaced
     from tagwright.review.decisions import Decisions
-    from tagwright.review.export import export_lines, table
+    from tagwright.review.export import export_lines, review_table
 
     named, tables = ("csv", "xlsx", "annif", "label_studio", "argilla"), ("csv", "xlsx")
     names = _names(chosen, opened)
@@ -159,7 +159,7 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
         )
     columns = parse_columns(reading.columns)
     if wanted == "xlsx":
-        write_workbook(table(opened, names, columns, replace_gone=replace_gone), sys.stdout.buffer, "documents")
+        write_workbook(review_table(opened, names, columns, replace_gone=replace_gone), sys.stdout.buffer, "documents")
     else:
         for line in export_lines(opened, wanted, names, columns, replace_gone=replace_gone):
             print(for_programs(line))
@@ -214,12 +214,12 @@ def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> Non
         print(f"                {describe_recall(statistics.recall)}")
     print(f"agreement       Krippendorff's alpha of all reviewers {_number(statistics.alpha)}")
     for (a, b), kappa in statistics.kappa.items():
-        print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
+        print(escape_controls(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
     if names:
         count = sum(map(len, gone.values()))
         print(f"gone            {count:,} accepted labels of {len(gone):,} documents are gone from the vocabulary")
         for line in describe_gone(gone, names):
-            print(escaped(f"                {line}"))
+            print(escape_controls(f"                {line}"))
 
 
 def _number(value: float | None) -> str:

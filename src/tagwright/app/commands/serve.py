@@ -46,12 +46,12 @@ def serve(
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     from tagwright.app import inputs
     from tagwright.server import serving
-    from tagwright.server.logs import logged
+    from tagwright.server.logs import write_logs
     from tagwright.server.review.refit import refit_combiner
     from tagwright.tagger.acceptance import SuggestOptions
 
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
-    with logged(options.log_format):
+    with write_logs(options.log_format):
         versions = serving.versions_folder(model, options, labels)
         chosen = Chosen(labels, language, settings=settings)
         models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)

@@ -56,7 +56,7 @@ def suggest(
         else:
             suggested = tagger.suggestions(documents, options, explain=explain)
         if monitor:
-            suggested = inputs.recorded(suggested, monitor, chosen.model, tagger)
+            suggested = inputs.record_suggestions(suggested, monitor, chosen.model, tagger)
         asked = inputs.asked_names(chosen, tagger.vocabulary)
         naming = Naming(inputs.names_for(chosen, tagger, asked), paths, asked)
         suggested = inputs.with_advice(suggested, chosen)

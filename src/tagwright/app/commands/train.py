@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tagwright.app.arguments import Docs, Json, LabelFile, Language, Model, Offline, Quiet, Reading, Unknown, Verbose
-from tagwright.core.display import escaped
+from tagwright.core.display import escape_controls
 from tagwright.errors import ConfigError
 
 
@@ -83,12 +83,12 @@ def train(
     `tagwright train METHOD --options` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
     from tagwright.api.job import Job
-    from tagwright.api.options import check_given, configuration, named, settings_of_paper
+    from tagwright.api.options import check_given, configuration, find_method, settings_of_paper
     from tagwright.app import inputs, render
     from tagwright.app.arguments import Chosen
     from tagwright.app.options import options_of, values_of
 
-    kind = named(method)
+    kind = find_method(method)
     if list_options:
         in_paper = settings_of_paper(method) if paper else None
         render.print_options(options_of(kind.config, in_paper), as_json=as_json)
@@ -97,7 +97,7 @@ def train(
         raise ConfigError("where is the tagger to be saved? --output DIR")
     check_given(method, {"minutes": minutes is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
-    if not docs and named(method).learns != "nothing":
+    if not docs and find_method(method).learns != "nothing":
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     chosen = Chosen(job.labels, job.language, job.model)
     Job(
@@ -107,4 +107,4 @@ def train(
         files=[*docs, *filter(None, [config])],
         **vars(job),
     ).run()
-    print(escaped(f"saved {job.output}"))
+    print(escape_controls(f"saved {job.output}"))

@@ -87,7 +87,7 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
         "How good the suggestions are",
         f'<p class="lead">{lead} {scores.documents:,} documents were scored.</p>',
         _section("What was scored", _terms(notes)),
-        _section("Measures", _beside(interval_table(scores.measures), _terms(meanings(scores.measures)))),
+        _section("Measures", _place_beside(interval_table(scores.measures), _terms(meanings(scores.measures)))),
         calibration_section(scores.calibration) if scores.calibration else "",
         slices_section(scores) if scores.slices else "",
         *sections,
@@ -193,7 +193,7 @@ def missed_section(missed: Sequence[tuple[str, LabelScore]]) -> str:
 def calibration_section(calibration: Calibration) -> str:
     """Return a section with the measures of confidences, their two curves, and thresholds."""
     curves = reliability_plot(calibration.reliability) + risk_coverage_plot(calibration.risk_coverage)
-    measures = _beside(interval_table(calibration.measures), _terms(meanings(calibration.measures)))
+    measures = _place_beside(interval_table(calibration.measures), _terms(meanings(calibration.measures)))
     note = (
         "<p>Which suggestions to accept, so that a further document of the same kind is expected to keep a bound. This "
         "holds if these documents had no part in how the confidences were learnt (conformal risk control).</p>"
@@ -228,7 +228,7 @@ def _section(title: str, *parts: str) -> str:
     return f"<section><h2>{escape(title)}</h2>\n{''.join(parts)}\n</section>"
 
 
-def _beside(main: str, side: str) -> str:
+def _place_beside(main: str, side: str) -> str:
     """Return the main part with another to the right of it, where there is room."""
     return f'<div class="beside"><div class="wide">{main}</div><div>{side}</div></div>'
 

@@ -11,7 +11,7 @@ from html import escape
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.readers.account import say_unused
 from tagwright.readers.lines import Place
 from tagwright.types import Document
@@ -65,7 +65,9 @@ def _texts(document: Document) -> dict[str, str]:
     return {"id": document.id, "title": document.title, "text": replace(document, title="").text}
 
 
-def labelled(records: Iterable[tuple[int, Record]], path: Any, question: str = "") -> Iterator[tuple[int, Record]]:
+def read_annotated(
+    records: Iterable[tuple[int, Record]], path: Any, question: str = ""
+) -> Iterator[tuple[int, Record]]:
     """Return the records of a JSON file; where they are exported by one of the tools, as those of labelled documents.
 
     question: the tag or question whose answers are the labels; "": all choices and taxonomies, or lists. Of several
@@ -100,14 +102,14 @@ def _of_task(task: Record, place: Place, question: str, unused: Counter[str]) ->
         answers.append([])
         for result in _list(annotation, "result", place):
             if result.get("type") in ("choices", "taxonomy") and question in ("", result.get("from_name")):
-                answers[-1] += _chosen(result, place)
+                answers[-1] += _read_choices(result, place)
             else:
                 unused[f"results of {result.get('from_name') or result.get('type')}"] += 1
     texts = {name: value for name, value in data.items() if name != "suggestions"}
-    return {"id": str(task.get("id", "")), **texts, question or "labels": _majority(answers, unused)}
+    return {"id": str(task.get("id", "")), **texts, question or "labels": _majority_labels(answers, unused)}
 
 
-def _chosen(result: Record, place: Place) -> list[str]:
+def _read_choices(result: Record, place: Place) -> list[str]:
     """The labels of a result: choices, or the last part of each path of a taxonomy."""
     kind, value = result["type"], _object(result, "value", place)
     chosen = value.get(kind)
@@ -129,16 +131,16 @@ def _of_record(record: Record, place: Place, question: str, unused: Counter[str]
             else:
                 unused[f"responses to {name}" if is_final else f"responses that are {response['status']}"] += 1
     parts = {**(record.get("metadata") or {}), **_object(record, "fields", place)}
-    return {"id": record.get("id"), **parts, question or "labels": _majority(list(by_person.values()), unused)}
+    return {"id": record.get("id"), **parts, question or "labels": _majority_labels(list(by_person.values()), unused)}
 
 
-def _majority(answers: Sequence[Sequence[str]], unused: Counter[str]) -> list[str]:
+def _majority_labels(answers: Sequence[Sequence[str]], unused: Counter[str]) -> list[str]:
     """The labels that more than half of the answers have, in the order of their first answer.
 
     >>> others = Counter()
-    >>> _majority([["bees", "wasps"], ["bees"], ["bees", "tax"]], others)
+    >>> _majority_labels([["bees", "wasps"], ["bees"], ["bees", "tax"]], others)
     ['bees']
-    >>> _majority([["a"], ["b"]], others)
+    >>> _majority_labels([["a"], ["b"]], others)
     []
     >>> others
     Counter({'labels that half of the people or fewer chose': 4})
@@ -153,18 +155,18 @@ def _majority(answers: Sequence[Sequence[str]], unused: Counter[str]) -> list[st
 def _object(record: Record, key: str, place: Place) -> Record:
     value = record.get(key)
     if not isinstance(value, dict):
-        raise place.error(f"{key} is {shown(value)}, expected an object; export the file again, as JSON")
+        raise place.error(f"{key} is {show(value)}, expected an object; export the file again, as JSON")
     return value
 
 
 def _list(record: Record, key: str, place: Place) -> list[Record]:
     value = record.get(key) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise place.error(f"{key} is {shown(value)}, expected a list of objects; export the file again, as JSON")
+        raise place.error(f"{key} is {show(value)}, expected a list of objects; export the file again, as JSON")
     return value
 
 
 def _labels(value: object, what: str, place: Place) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise place.error(f"{what} {shown(value)}, expected a list of labels; export the file again, as JSON")
+        raise place.error(f"{what} {show(value)}, expected a list of labels; export the file again, as JSON")
     return value

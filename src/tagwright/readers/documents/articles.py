@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 from tagwright.errors import InputError
 from tagwright.readers.documents.markup import of_jats, of_tei
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections, work_id, years
+from tagwright.readers.documents.sections import Block, keep_present, numbered_depth, to_sections, work_id, years
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.types import Document, Section
 
@@ -48,7 +48,7 @@ def _citation(article: Element) -> Document:
             for part in paper.iterfind("Abstract/AbstractText")
         ),
         labels=tuple(dict.fromkeys(_PLAIN.lines(cited.iterfind("MeshHeadingList//DescriptorName")))),
-        metadata=present(
+        metadata=keep_present(
             author=[
                 " ".join(" ".join(_PLAIN.line(author.find(part)) for part in parts_of_names).split())
                 for author in paper.iterfind("AuthorList/Author")
@@ -71,9 +71,9 @@ def _document(article: Element) -> Document:
     return Document(
         work_id({element.get("pub-id-type", ""): _PLAIN.line(element) for element in meta.findall("article-id")}),
         title=_PROSE.line(meta.find("title-group/article-title")),
-        abstract="\n\n".join(map(_abstract, (plain or abstracts)[:1])),
+        abstract="\n\n".join(map(_read_abstract, (plain or abstracts)[:1])),
         sections=tuple(_sections(article)),
-        metadata=present(
+        metadata=keep_present(
             author=list(map(_name, authors)),
             venue=_PLAIN.lines(article.findall("front/journal-meta//journal-title")[:1]),
             year=_PLAIN.lines(meta.findall("pub-date/year")[:1]),
@@ -88,7 +88,7 @@ def _document(article: Element) -> Document:
     )
 
 
-def _abstract(abstract: Element) -> str:
+def _read_abstract(abstract: Element) -> str:
     """Return a paragraph for each section, with its heading on a line before the text."""
     sections = ("\n".join(_PROSE.paragraphs(section)) for section in abstract.iterfind("sec"))
     return "\n\n".join([*_own_paragraphs(_PROSE, abstract, "title", "sec"), *sections])
@@ -112,7 +112,7 @@ def _heading(section: Element, depth: int) -> Block:
 
 
 def _blocks(section: Element, depth: int) -> Iterator[Block]:
-    """What is below the heading of a section of this depth."""
+    """Return the blocks below the heading of a section of this depth."""
     yield from ((0, text) for text in _own_paragraphs(_PROSE, section, "title", "sec"))
     for part in section.iterfind("sec"):
         yield _heading(part, depth + 1)
@@ -167,7 +167,7 @@ def _of_tei(tei: Element, header: Element) -> Document:
         title=_TEI.line(header.find("fileDesc/titleStmt/title")),
         abstract="\n\n".join(_TEI.paragraphs(header.find("profileDesc/abstract"))),
         sections=tuple(to_sections(_body_of_tei(tei))),
-        metadata=present(
+        metadata=keep_present(
             author=[_name_of_tei(element) for element in source.iter("author")],
             venue=_TEI.lines(source.findall("monogr/title")[:1]),
             year=[element.get("when", "")[:4] for element in source.findall(".//imprint/date")[:1]],

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.errors import InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.latex import converter, known_macros, parse, to_paragraphs
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import one_line, present, years
-from tagwright.readers.limits import converting, largest_document, leave_out, readable, too_large
+from tagwright.readers.documents.sections import keep_present, one_line, years
+from tagwright.readers.limits import convert_errors, largest_document, leave_out, leave_out_unreadable, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -85,7 +85,7 @@ def read_ris(path: Path) -> Iterator[Located]:
         tag, text = dialect.split(line) if dialect else ("", line)
         if dialect and tag and tag in (dialect.begin, dialect.end):
             if fields and left >= 0:
-                yield begin, _tagged(fields, dialect, unused)
+                yield begin, _read_tagged_fields(fields, dialect, unused)
             begin, left, fields = number, largest_document(), [(tag, [text])] if tag == dialect.begin else []
         elif fields and left >= 0:
             left -= len(line) + 1
@@ -98,13 +98,15 @@ def read_ris(path: Path) -> Iterator[Located]:
         elif not fields and not re.fullmatch(r"\d*\.?|(?:FN|VR) .*|EF", line.strip()):  # number, head, end
             outside.append(number)
     if dialect and fields and left >= 0:
-        yield begin, _tagged(fields, dialect, unused)
+        yield begin, _read_tagged_fields(fields, dialect, unused)
     say_unused(path, unused)
     if outside:
-        _log.warning("%s:%d: passed over: %s outside of references", path, outside[0], many(len(outside), "line"))
+        _log.warning("%s:%d: passed over: %s outside of references", path, outside[0], plural(len(outside), "line"))
 
 
-def _tagged(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect, unused: Counter[str]) -> Document:
+def _read_tagged_fields(
+    fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect, unused: Counter[str]
+) -> Document:
     values = dict[str, list[str]]()
     for tag, lines in fields:
         wrapped = dialect.names is not _NAMES and tag not in _SEPARATORS
@@ -145,7 +147,7 @@ def read_bibtex(path: Path) -> Iterator[Located]:
                     yield place.error(f"is a string of more than {LONGEST_STRING:,} characters, and not written out")
             elif isinstance(entry := getattr(block, "ignore_error_block", block), Entry):
                 try:
-                    with converting("is an entry of BibTeX that cannot be read", "pylatexenc", *place):
+                    with convert_errors("is an entry of BibTeX that cannot be read", "pylatexenc", *place):
                         values = {field.key.lower(): [value(str(field.value))] for field in entry.fields}
                 except InputError as error:
                     yield error
@@ -154,9 +156,9 @@ def read_bibtex(path: Path) -> Iterator[Located]:
                     values[role] = re.split(r"\s+and\s+", values[role][0])
                 yield place.line or 0, _document(values | {"id": [entry.key]}, unused)
 
-    with converting("is no BibTeX, or damaged", "bibtexparser", path):
+    with convert_errors("is no BibTeX, or damaged", "bibtexparser", path):
         blocks = parse_string(content, parse_stack=[]).blocks
-    yield from readable(documents())
+    yield from leave_out_unreadable(documents())
     say_unused(path, unused)
 
 
@@ -235,4 +237,4 @@ def _document(
     lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
     id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
     one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
-    return without_markup(Document(id_, title, abstract, metadata=present(**lines, **one)))
+    return without_markup(Document(id_, title, abstract, metadata=keep_present(**lines, **one)))

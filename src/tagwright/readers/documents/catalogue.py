@@ -1,4 +1,4 @@
-"""What the formats of library catalogues share: fields, subjects and how labels refer to them, unreadable records."""
+"""Shared by the formats of library catalogues: fields, subjects and how labels refer to them, unreadable records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from tagwright.core.display import many
+from tagwright.core.display import plural
 from tagwright.core.progress import note
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.account import say_unused
@@ -18,7 +18,7 @@ from tagwright.readers.documents.columns import Columns, remedy, split_labels
 from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
-from tagwright.readers.limits import readable
+from tagwright.readers.limits import leave_out_unreadable
 from tagwright.readers.sources import CHOSEN_SOURCE, LABEL_SOURCE, source_code
 from tagwright.types import Document, Section
 
@@ -98,7 +98,7 @@ class Subject(NamedTuple):
 
 
 class Remarks:
-    """What is to be said of the records of a file: a line for each problem, with its first place and its count."""
+    """The problems of the records of a file: a line for each, with its first place and its count."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -115,7 +115,7 @@ class Remarks:
         """Log the lines."""
         for problem, (number, detail) in self._first.items():
             others = self._counts[problem] - 1
-            more = f" (and {many(others, 'other record')})" if others else ""
+            more = f" (and {plural(others, 'other record')})" if others else ""
             _log.warning("%s:%d: %s%s%s", self.path, number, problem, detail, more)
 
 
@@ -141,8 +141,8 @@ def to_documents(
     other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
     chosen vocabulary; ConfigError for other columns.
     """
-    chosen, sources, unused = _chosen(columns), Counter[str](), Counter[str]()
-    for number, raw in readable(records):
+    chosen, sources, unused = _find_chosen_source(columns), Counter[str](), Counter[str]()
+    for number, raw in leave_out_unreadable(records):
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
         else:
@@ -152,20 +152,20 @@ def to_documents(
             unused.update(record.unused)
             record = record._replace(subjects=[each for subject in record.subjects for each in subject.several()])
             sources.update(subject.source for subject in record.subjects if subject.label)
-            yield number, _labelled(record, chosen)
+            yield number, _label_by_subjects(record, chosen)
     remarks.log()
     say_unused(remarks.path, unused)
     _report(sources, chosen, remarks.path)
 
 
-def _chosen(columns: Columns | None) -> str:
+def _find_chosen_source(columns: Columns | None) -> str:
     if other := {*(columns or {})} - {"labels"}:
         source = remedy(labels="lcsh")
         raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")
     return source_code((columns or {}).get("labels", ""))
 
 
-def _labelled(record: Record, chosen: str) -> Document:
+def _label_by_subjects(record: Record, chosen: str) -> Document:
     """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata.
 
     The source of each label is metadata too, if any is known; an unknown one is "none".
@@ -190,7 +190,7 @@ def with_sources(document: Document) -> Iterator[tuple[str, str, str]]:
     return ((label, "" if code == "none" else code, chosen) for label, code in zip(document.labels, told, strict=True))
 
 
-def relabelled(document: Document, labels: Iterable[str]) -> Document:
+def relabel_document(document: Document, labels: Iterable[str]) -> Document:
     """The document with other labels, without what its metadata say of the vocabularies of those that it had."""
     kept = {field: values for field, values in document.metadata.items() if field not in (LABEL_SOURCE, CHOSEN_SOURCE)}
     return replace(document, labels=tuple(labels), metadata=kept)
@@ -203,7 +203,7 @@ def _report(sources: Counter[str], chosen: str, path: Path) -> None:
         problem = f"no subject is of the vocabulary {chosen}; there are {', '.join(known) or 'none with a code'}"
         raise InputError(problem, path)
     if chosen and (other := sources.total() - sources[chosen]):
-        _log.warning("%s: %s of other vocabularies than %s, which are metadata", path, many(other, "subject"), chosen)
+        _log.warning("%s: %s of other vocabularies than %s, which are metadata", path, plural(other, "subject"), chosen)
     if len(sources) > 1 and not chosen and known:
         first = known[0].partition(" ")[0]
         note(f"{path}: labels are subjects of {', '.join(known)}; to take those of one: {remedy(labels=first)}")

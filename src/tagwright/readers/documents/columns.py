@@ -18,12 +18,19 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tagwright.core.checked import nearest, shown
-from tagwright.core.display import few, many
+from tagwright.core.checked import find_nearest, show
+from tagwright.core.display import list_first, plural
 from tagwright.errors import ConfigError, option
 from tagwright.readers.account import say
 from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
-from tagwright.readers.headers import DOCUMENT, KEYWORDS, MORE_LABELS, among, of_web_of_science, recognised
+from tagwright.readers.headers import (
+    DOCUMENT,
+    KEYWORDS,
+    MORE_LABELS,
+    is_among_words,
+    of_web_of_science,
+    recognise_columns,
+)
 from tagwright.readers.limits import current_limits
 from tagwright.readers.lines import Place
 from tagwright.readers.sources import CHOSEN_SOURCE, LABEL_SOURCE, SOURCES
@@ -64,11 +71,11 @@ def parse_columns(text: str) -> dict[str, str]:
         name, equals, column = (piece.strip() for piece in part.partition("="))
         if not (name and equals and column) or name in columns:
             raise ConfigError(
-                f"--columns {shown(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
+                f"--columns {show(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
             )
-        near = nearest(name.lower(), DOCUMENT, cutoff=0.8)
+        near = find_nearest(name.lower(), DOCUMENT, cutoff=0.8)
         if near and name not in DOCUMENT:
-            raise ConfigError(f"--columns {shown(text)}: a field {shown(name)}; did you mean {shown(near)}?")
+            raise ConfigError(f"--columns {show(text)}: a field {show(name)}; did you mean {show(near)}?")
         columns[name] = column
     return columns
 
@@ -113,7 +120,7 @@ def to_fields(
         (plan.blank if table else [], "without title and text"),
     ):
         if lines:
-            _log.warning("%s: %s %s: %s", path, many(len(lines), "row"), problem, few(list(map(str, lines))))
+            _log.warning("%s: %s %s: %s", path, plural(len(lines), "row"), problem, list_first(list(map(str, lines))))
 
 
 def subject_columns(sample: Sequence[Record], columns: Columns, place: Place) -> dict[str, str]:
@@ -133,13 +140,13 @@ def subject_columns(sample: Sequence[Record], columns: Columns, place: Place) ->
 def split_labels(text: str) -> list[str]:
     """The labels in one text: URIs between white space, as Annif writes `<uri> <uri>`, or between `;`, `|`, line ends.
 
-    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list (`listed`), or are labels of
-    the vocabulary at hand.
+    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list (`parse_list`), or are labels
+    of the vocabulary at hand.
 
     >>> split_labels("a; b"), split_labels('["a;b", "<c"]'), split_labels("http://e/1 <http://e/2;x>")
     (['a', ' b'], ['a;b', '<c'], ['http://e/1', 'http://e/2;x'])
     """
-    if (labels := listed(text)) is not None:
+    if (labels := parse_list(text)) is not None:
         return labels
     if re.fullmatch(r"\[\s*\d+(?:[\s,]+\d+)*\s*\]", text.strip()):
         return re.findall(r"\d+", text)
@@ -177,16 +184,14 @@ def labels_in(cell: str | int, place: Place) -> list[str]:
         results = [part for each in results for named in each.values() if isinstance(named, list) for part in named]
     chosen = [each[-1] if isinstance(each, list) and each else each for each in results]
     if not all(isinstance(each, str) for each in chosen):
-        raise place.error(
-            f"the labels are {shown(text)}, expected names or ids; export the annotations as JSON instead"
-        )
+        raise place.error(f"the labels are {show(text)}, expected names or ids; export the annotations as JSON instead")
     return chosen
 
 
-def listed(text: str) -> list[str] | None:
+def parse_list(text: str) -> list[str] | None:
     """The texts of a list that is written in one cell, in JSON or as Python and NumPy print it; None for anything else.
 
-    >>> listed('["a", "b"]'), listed("['a' 'b']"), listed("[a, b]")
+    >>> parse_list('["a", "b"]'), parse_list("['a' 'b']"), parse_list("[a, b]")
     (['a', 'b'], ['a', 'b'], None)
     """
     if not text.lstrip().startswith(("[", "(", "{")):
@@ -279,7 +284,7 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     fields = {_column(column, there, place): name for name, column in columns.items()}
     if len(fields) < len(columns):
         twice = Counter(columns.values()).most_common(1)[0][0]
-        raise place.error(f"the column {shown(twice)} is given for two fields; give it for one of them")
+        raise place.error(f"the column {show(twice)} is given for two fields; give it for one of them")
     given, refused = dict(fields), list[str]()
     if guess and not (_FOREIGN & set(there) or any(map(_is_annif, sample))):
         guessed, refused = _guesses(sample, there, fields, place)
@@ -298,11 +303,11 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     names = {*fields.values(), *there}
     if guess:
         _check_text(sample, there, fields, place, table)
-    said = _said({**guesses, **dict.fromkeys(sources, "labels")}, markup, refused)
+    said = _describe_guesses({**guesses, **dict.fromkeys(sources, "labels")}, markup, refused)
     there_unused = [
         column for column in there if table and column not in {*fields, *sources, *_KNOWN, *_FOREIGN, *refused}
     ]
-    unused = f"not used: {few(there_unused, 20)} (kept as metadata)" if there_unused else ""
+    unused = f"not used: {list_first(there_unused, 20)} (kept as metadata)" if there_unused else ""
     return _Plan(
         fields=fields,
         markup=markup,
@@ -339,11 +344,11 @@ def _check_text(sample: Sequence[Record], there: Sequence[str], fields: Columns,
     free = [column for column in there if column not in {*fields, *_KNOWN}]
     if not free:
         return
-    lengths = {column: sum(map(len, _filled(sample, column))) for column in free}
+    lengths = {column: sum(map(len, _filled_cells(sample, column))) for column in free}
     likely = max(free, key=lambda column: lengths[column], default="")
     if table or lengths.get(likely):
         raise place.error(
-            f"no column is recognised as title or text; the columns are {', '.join(map(shown, there))}; say which: "
+            f"no column is recognised as title or text; the columns are {', '.join(map(show, there))}; say which: "
             f"{remedy()}{f', such as {remedy(text=likely)}' if lengths.get(likely) else ''}"
         )
 
@@ -353,7 +358,7 @@ def _column(wanted: str, there: Sequence[str], place: Place) -> str:
     matches = [column for column in there if column == wanted]
     matches = matches or [column for column in there if column.strip().casefold() == wanted.casefold()]
     if len(matches) != 1:
-        raise place.error(f"no column {shown(wanted)}; the columns are {', '.join(map(shown, there))}")
+        raise place.error(f"no column {show(wanted)}; the columns are {', '.join(map(show, there))}")
     return matches[0]
 
 
@@ -376,15 +381,15 @@ def _guesses(
         return {column: name for column, name in tags.items() if name not in given.values()}, []
     exact = {*there, *given.values()}
     known = {"labels", *(name for name, names in _EXACT.items() if exact & names)}
-    parts = recognised(free, {name: words for name, words in DOCUMENT.items() if name not in known})
+    parts = recognise_columns(free, {name: words for name, words in DOCUMENT.items() if name not in known})
     labels = list[str]()
     if not exact & _EXACT["labels"]:
-        labels = [column for column in free if among(column, DOCUMENT["labels"])]
-        labels = labels or [column for column in free if among(column, MORE_LABELS)]
+        labels = [column for column in free if is_among_words(column, DOCUMENT["labels"])]
+        labels = labels or [column for column in free if is_among_words(column, MORE_LABELS)]
     subject = next((column for column in free if column.strip().casefold() == "subject"), "")
     refused = [
         column for column in dict.fromkeys([*labels, *filter(None, [subject])])
-        if not among(column, ["labels"]) and (values := _known(sample, column)) and not values[0]
+        if not is_among_words(column, ["labels"]) and (values := _count_known(sample, column)) and not values[0]
     ]  # fmt: skip
     labels = [column for column in labels if column not in refused]
     if subject and "title" not in {*exact, *parts}:
@@ -398,7 +403,7 @@ def _guesses(
     return {column: name for name, column in parts.items()}, refused
 
 
-def _known(sample: Sequence[Record], column: str) -> tuple[int, int] | None:
+def _count_known(sample: Sequence[Record], column: str) -> tuple[int, int] | None:
     """How many of the different values of a column are labels of the vocabulary at hand, and of how many.
 
     None without a vocabulary, or without values.
@@ -425,8 +430,8 @@ def _check_subject(
     The labels are several in a cell, or repeated, or half of them or more are of the vocabulary at hand.
     """
     of_messages = ("body", "message", "body html", "from", "sender", "to", "recipient", "recipients")
-    message = next((column for column in there if among(column, of_messages)), "")
-    values, cells = _known(sample, subject), [row[subject] for row in sample if row.get(subject)]
+    message = next((column for column in there if is_among_words(column, of_messages)), "")
+    values, cells = _count_known(sample, subject), [row[subject] for row in sample if row.get(subject)]
     distinct = {str(cell) for cell in cells}
     if values:
         are_labels = values[1] > 1 and 2 * values[0] >= values[1]
@@ -435,15 +440,15 @@ def _check_subject(
         are_labels = several or 4 <= 2 * len(distinct) <= len(cells)
     if message or (subject in labels and not are_labels):
         remedies = " or ".join(remedy(**{name: subject}) for name in ("title", "labels"))
-        beside = f"is beside {shown(message)}" if message else "is without a title beside it"
-        raise place.error(f"{shown(subject)} {beside}: the title of a message, or its labels; say which: {remedies}")
+        beside = f"is beside {show(message)}" if message else "is without a title beside it"
+        raise place.error(f"{show(subject)} {beside}: the title of a message, or its labels; say which: {remedies}")
 
 
 def _one_of(columns: Sequence[str], place: Place) -> str:
     """The column of labels. Refuse to choose among several; one called "labels" needs no choice."""
-    best = next((column for column in columns if among(column, ["labels"])), "")
+    best = next((column for column in columns if is_among_words(column, ["labels"])), "")
     if len(columns) > 1 and not best:
-        names = f"{', '.join(map(shown, columns[:-1]))} and {shown(columns[-1])}"
+        names = f"{', '.join(map(show, columns[:-1]))} and {show(columns[-1])}"
         raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy(labels='...')}")
     return best or columns[0]
 
@@ -456,31 +461,31 @@ def running_text(sample: Sequence[Record], there: Collection[str], taken: Collec
     about, other = (*DOCUMENT["labels"], *MORE_LABELS, *KEYWORDS), {*taken, *_KNOWN}
     sizes = dict[str, float]()
     for column in there:
-        if column not in other and not among(column, about) and (cells := _filled(sample, column)):
+        if column not in other and not is_among_words(column, about) and (cells := _filled_cells(sample, column)):
             sizes[column] = sum(len(cell.split()) for cell in cells) / len(cells)
     longest = max(sizes, key=lambda column: sizes[column], default="")
     return longest if longest and sizes[longest] >= 10 else ""
 
 
-def _filled(sample: Sequence[Record], column: str) -> list[str]:
+def _filled_cells(sample: Sequence[Record], column: str) -> list[str]:
     """The cells of a column that hold text."""
     return [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
 
 
 def _is_markup(sample: Sequence[Record], column: str) -> bool:
     """Whether most cells hold an end tag or line break of HTML: a text about HTML shows them only now and then."""
-    cells = _filled(sample, column)
+    cells = _filled_cells(sample, column)
     return 2 * sum(bool(_MARKUP.search(cell)) for cell in cells) > len(cells)
 
 
-def _said(guesses: Columns, markup: Collection[str], refused: Sequence[str]) -> list[str]:
-    """What is said of columns that were guessed; nothing of one when only the case of its name differs."""
-    named = [f"{name} from {shown(column)}" for column, name in guesses.items() if column.strip().casefold() != name]
+def _describe_guesses(guesses: Columns, markup: Collection[str], refused: Sequence[str]) -> list[str]:
+    """Describe the guessed columns; those of which only the case of the name differs are left out."""
+    named = [f"{name} from {show(column)}" for column, name in guesses.items() if column.strip().casefold() != name]
     said = [f"columns: {', '.join(named)}"] if named else []
     if markup:
         said.append(f"HTML is stripped from {', '.join(sorted(markup))}")
     if refused:
-        said.append(f"no labels, since none is in the vocabulary: {few(list(map(shown, refused)), 10)}")
+        said.append(f"no labels, since none is in the vocabulary: {list_first(list(map(show, refused)), 10)}")
     return said
 
 
@@ -491,6 +496,6 @@ def remedy(**columns: str) -> str:
     ('Corpus.of(documents, text="data")', 'Corpus.of(documents, labels=...)')
     """
     named = columns or dict.fromkeys(("title", "text", "labels"), "...")
-    python = ", ".join(f"{field}={column if column == '...' else shown(column)}" for field, column in named.items())
+    python = ", ".join(f"{field}={column if column == '...' else show(column)}" for field, column in named.items())
     flag = ",".join(f"{field}={column}" for field, column in named.items())
     return option("columns", flag, python=f"Corpus.of(documents, {python})")

@@ -10,10 +10,10 @@ from tagwright.core.extras import require
 from tagwright.errors import InputError
 from tagwright.readers.documents.markup import MARKS, of_word, to_text
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, authors, keywords, one_line, present, to_document
-from tagwright.readers.limits import PICTURES, check_unpacked, converting, read_whole
+from tagwright.readers.documents.sections import Block, authors, keep_present, keywords, one_line, to_document
+from tagwright.readers.limits import PICTURES, check_unpacked, convert_errors, read_whole
 from tagwright.readers.lines import open_bytes
-from tagwright.readers.workbooks import transitional
+from tagwright.readers.workbooks import to_transitional
 from tagwright.types import Document
 
 _TITLE = -1
@@ -35,13 +35,13 @@ def read_docx(path: Path) -> Iterator[Located]:
 
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
-    with converting("is no Word file (.docx), or a damaged one", "docx", path):
+    with convert_errors("is no Word file (.docx), or a damaged one", "docx", path):
         names = check_unpacked(content, path, xml=4)  # Word marks up nearly every word
         if not any(name.startswith("word/") for name in names):
             workbook = any(name.startswith("xl/") for name in names)
             problem = "an Excel workbook; give it the suffix .xlsx" if workbook else "another kind of archive"
             raise InputError(f"is no Word file (.docx) but {problem}", path)
-        document = _document(docx.Document(transitional(content)))
+        document = _document(docx.Document(to_transitional(content)))
     yield 0, document
 
 
@@ -53,7 +53,7 @@ def _document(file: Any) -> Document:
     title = one_line(" ".join(titled) or properties.title or "")
     if blocks and blocks[0][0] and title in {"", blocks[0][1]}:
         title = blocks.pop(0)[1]
-    metadata = present(
+    metadata = keep_present(
         author=authors(one_line(name) for name in (properties.author or "").split(";")),
         keyword=keywords([properties.keywords or ""]),
     )
@@ -69,7 +69,7 @@ def _blocks(file: Any) -> Iterator[Block]:
     bodies = [file.element.body, *(note for each in notes for note in parse_xml(each.target_part.blob))]
     for part in (part for body in bodies for part in _parts(body)):
         if part.tag == _TABLE:
-            yield from ((0, text) for row in _outermost(part, _ROW) if (text := to_text(_text(row))))
+            yield from ((0, text) for row in _find_outermost(part, _ROW) if (text := to_text(_text(row))))
         elif text := to_text(_text(part)):
             style, level = (part.find(f"{_WORD}pPr/{_WORD}{name}") for name in ("pStyle", "outlineLvl"))
             depth = depths.get(style.get(_VALUE), 0) if style is not None else 0
@@ -82,7 +82,7 @@ def _parts(body: Any) -> Iterator[Any]:
     for part in body:
         if part.tag in {_PARAGRAPH, _TABLE}:
             yield part
-            for box in _outermost(part, _BOX):
+            for box in _find_outermost(part, _BOX):
                 yield from _parts(box)
         elif of_word(part) != "dropped" and not any(
             "ontents" in gallery.get(_VALUE, "") for gallery in part.iterfind(f"{_WORD}sdtPr//{_GALLERY}")
@@ -112,13 +112,13 @@ def _depths(styles: Any) -> dict[str, int]:
     return depths
 
 
-def _outermost(element: Any, tag: str) -> Iterator[Any]:
+def _find_outermost(element: Any, tag: str) -> Iterator[Any]:
     """The elements of this name that are in no other of it, nor in what is dropped."""
     for child in element if next(element.iter(tag), None) is not None else ():
         if child.tag == tag:
             yield child
         elif of_word(child) != "dropped":
-            yield from _outermost(child, tag)
+            yield from _find_outermost(child, tag)
 
 
 def _text(element: Any) -> str:

@@ -8,7 +8,7 @@ from tagwright.readers.documents.catalogue import Record, Remarks, Subject, cont
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.markup import HTML
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import one_line, present, years
+from tagwright.readers.documents.sections import keep_present, one_line, years
 from tagwright.readers.documents.xml import Prose, read_elements
 from tagwright.readers.sources import is_address, source_code
 from tagwright.types import Document
@@ -60,7 +60,7 @@ def _to_record(element: Element) -> Record | None:
         titles[0] if titles else "",
         "\n\n".join(values("abstract") or values("description")),
         contents(values("tableOfContents")),
-        present(
+        keep_present(
             alternative=[*titles[1:], *values("alternative")],
             author=values("creator", "contributor"),
             year=years(values("issued", "created", "date")[:1]),

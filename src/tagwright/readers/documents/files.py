@@ -23,8 +23,8 @@ from typing import IO, NamedTuple
 
 from tagwright import registry as plugins
 from tagwright.core.atomic import scratch_folder
-from tagwright.core.checked import shown
-from tagwright.core.display import many
+from tagwright.core.checked import show
+from tagwright.core.display import plural
 from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, option
 from tagwright.readers.account import by_suffix, say
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
@@ -181,7 +181,7 @@ def open_sources(
     files = [file._replace(ids=ids, alone=len(files) == 1, is_label=is_label) for file in files]
     for file in files:
         if str(file.path) == "-":
-            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
+            yield from _spool_stream(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
         elif file.path.is_file():
             documents = _read(file, columns, encoding)
             # a single file is not opened to see whether it may be skipped
@@ -190,7 +190,7 @@ def open_sources(
             yield str(file.path), _skip_unreadable(documents, damaged, collected) if may_skip else documents
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
-                yield from _spooled(pipe, str(file.path), file, columns, encoding)
+                yield from _spool_stream(pipe, str(file.path), file, columns, encoding)
     ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
@@ -263,7 +263,7 @@ def _say_files(given: int, damaged: int, left: Sequence[Path]) -> None:
         named = {_suffix(path) for path in left if _by_suffix(path)}
         parts = [f"{given - damaged:,} read", *([f"{damaged:,} could not be read"] if damaged else [])]
         parts += [f"{len(left):,} left out: {by_suffix(map(_suffix, left), named)}"] if left else []
-        say(f"{many(given + len(left), 'file')}: {'; '.join(parts)}", warn=bool(left))
+        say(f"{plural(given + len(left), 'file')}: {'; '.join(parts)}", warn=bool(left))
 
 
 def _without_labels(files: list[_File]) -> list[_File]:
@@ -361,7 +361,7 @@ def _by_suffix(path: Path) -> str | None:
 
 
 def _formats() -> list[str]:
-    return [*READERS, *(point.name for point in plugins.registered("readers"))]
+    return [*READERS, *(point.name for point in plugins.find_registered("readers"))]
 
 
 def _suffix(path: Path) -> str:
@@ -394,7 +394,7 @@ def _read(
     if changes := ({"encoding": own} if own else {}) | ({"is_label": file.is_label} if file.is_label else {}):
         documents = each_within_limits(documents, **changes)
     documents = _with_advice(documents, name)
-    documents = _named(documents, file, name, format_.rows)
+    documents = _name_documents(documents, file, name, format_.rows)
     # the user has given the ids of rows, and refers to documents by them: a repeated one is an error
     if file.ids and not (format_.rows and not format_.paper):
         documents = file.ids.told_apart(documents, file.name)
@@ -406,7 +406,7 @@ def _read(
         yield line, replace(document, labels=beside or document.labels)
 
 
-def _named(documents: Iterator[Located], file: _File, format_name: str, is_table: bool) -> Iterator[Located]:
+def _name_documents(documents: Iterator[Located], file: _File, format_name: str, is_table: bool) -> Iterator[Located]:
     """The documents; one without an id is called by its file and number, or, in the only table, by its line."""
     may_be_one = format_name == "json" and file.name != _STDIN
     first = list(islice(documents, 2 if may_be_one else 1))
@@ -467,7 +467,7 @@ def _skip_unreadable(
             damaged.append(error)
 
 
-def _spooled(
+def _spool_stream(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """A stream, which can be read only once, copied to a file; errors name the stream."""
@@ -538,14 +538,14 @@ class UniqueIds:
             self._repeated += 1
             at = f"{file}:{place}" if place else file
             self._first = self._first or (
-                f"{at}: the id {shown(document.id)} is also that of an earlier document; here it is {shown(own)}"
+                f"{at}: the id {show(document.id)} is also that of an earlier document; here it is {show(own)}"
             )
             yield place, replace(document, id=own)
 
     def report(self) -> None:
         """Log how many ids were repeated, and the first of them."""
         if self._repeated:
-            more = f" (and so for {many(self._repeated - 1, 'other document')})" if self._repeated > 1 else ""
+            more = f" (and so for {plural(self._repeated - 1, 'other document')})" if self._repeated > 1 else ""
             _log.warning("%s%s", self._first, more)
 
     def _is_new(self, id_: str) -> bool:

@@ -17,9 +17,17 @@ from tagwright.core.progress import hint
 from tagwright.errors import InputError
 from tagwright.readers.documents.markup import HTML, LINE, MARKS, Effect, to_text
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import ABSTRACTS, Block, keywords, one_line, present, to_document, work_id
-from tagwright.readers.limits import converting, read_whole
-from tagwright.readers.lines import decoded, is_utf8, open_bytes
+from tagwright.readers.documents.sections import (
+    ABSTRACTS,
+    Block,
+    keep_present,
+    keywords,
+    one_line,
+    to_document,
+    work_id,
+)
+from tagwright.readers.limits import convert_errors, read_whole
+from tagwright.readers.lines import decode_text, is_utf8, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document, Label
 
@@ -71,12 +79,12 @@ def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
     codec = named.codec_info.name if named else "utf-8"
     if encoding and not (named and codec == "utf-8" and is_utf8(content)):
         codec = encoding
-    html = decoded(content, path, codec).replace("\r", "\n")
+    html = decode_text(content, path, codec).replace("\r", "\n")
     page = _page(html)
-    yield 0, page.document(page.named_text() or _extracted(html, page, path))
+    yield 0, page.document(page.named_text() or _extract_main_text(html, page, path))
 
 
-def _extracted(html: str, page: _Page, path: Path) -> list[Block]:
+def _extract_main_text(html: str, page: _Page, path: Path) -> list[Block]:
     """The blocks from the first to the last that trafilatura takes for main text, with the headings before them.
 
     What it leaves out between them is most often text. All blocks without it, where it fails, and where so little is
@@ -88,7 +96,7 @@ def _extracted(html: str, page: _Page, path: Path) -> list[Block]:
         return blocks
     if page.most_attributes > 1000:  # of one tag: lxml takes the square of their number
         return blocks
-    with suppress(InputError), converting("cannot be read", "trafilatura", path):
+    with suppress(InputError), convert_errors("cannot be read", "trafilatura", path):
         from trafilatura import extract
         from trafilatura.settings import DEFAULT_CONFIG
 
@@ -292,7 +300,7 @@ class _Page(HTMLParser):
         first = next((place for place, (depth, _) in enumerate(blocks) if depth), None)
         if first is not None and (blocks[first][0] == 1 or title.casefold().startswith(blocks[first][1].casefold())):
             title = blocks.pop(first)[1]
-        metadata = present(
+        metadata = keep_present(
             author=self._named("citation_author", "dc.creator", "author"),
             venue=self._named("citation_journal_title", "og:site_name")[:1],
             keyword=keywords(self._named("citation_keywords", "keywords")),
@@ -302,7 +310,7 @@ class _Page(HTMLParser):
         return replace(document, id=work_id({"doi": "".join(self._named("citation_doi")[:1])}))
 
     def named_text(self) -> list[Block]:
-        """What is in `main`, or else in an `article`, if that is most of the text; or else nothing."""
+        """The text of `main`, or else of an `article`, if that is most of the text; or else nothing."""
         size = _size(block for region, block in self._blocks if region >= _TEXT)
         for name in ("main", "article"):
             inside = [block for region, block in self._blocks if region >= _REGIONS[name]]
@@ -311,7 +319,7 @@ class _Page(HTMLParser):
         return []
 
     def text(self) -> list[Block]:
-        """What is no navigation, or all of it if nothing else is there."""
+        """The text outside navigation, or all text if there is no other."""
         best = min(_TEXT, max((region for region, (depth, _) in self._blocks if not depth), default=0))
         return [block for region, block in self._blocks if region >= best]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from tagwright.readers.documents.annotation_tools import labelled
+from tagwright.readers.documents.annotation_tools import read_annotated
 from tagwright.readers.documents.bibliographies import is_csl, of_csl
 from tagwright.readers.documents.columns import Columns, to_fields
 from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents, to_record
@@ -47,7 +47,7 @@ def _documents(
     records: Iterator[tuple[int, Record]], path: Path, columns: Columns | None, flavour: Flavour | None
 ) -> Iterator[Located]:
     if flavour is None:
-        records = labelled(records, path, (columns or {}).get("labels", ""))
+        records = read_annotated(records, path, (columns or {}).get("labels", ""))
     records = to_fields(records, path, columns, table=False, guess=flavour in (None, "jsonl"))
     first = next(records, None)
     if first is None:

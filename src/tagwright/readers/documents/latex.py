@@ -12,8 +12,8 @@ from typing import Any
 from tagwright.core.extras import require
 from tagwright.readers.documents.markup import LINE, MARKS, formula, to_text
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, keywords, present, to_document, to_sections
-from tagwright.readers.limits import converting
+from tagwright.readers.documents.sections import Block, keep_present, keywords, to_document, to_sections
+from tagwright.readers.limits import convert_errors
 from tagwright.readers.lines import open_text
 from tagwright.types import Document
 
@@ -52,7 +52,7 @@ def read_latex(path: Path) -> Iterator[Located]:
     """
     require("reading LaTeX", "pylatexenc", path=path)
     text = open_text(path)
-    with converting("is no LaTeX file, or a damaged one", "pylatexenc", path):
+    with convert_errors("is no LaTeX file, or a damaged one", "pylatexenc", path):
         paper = _Paper()
         paper.take(parse(_written_out(text), known_macros()))
         document = paper.document()
@@ -106,7 +106,7 @@ class _Paper:
     def document(self) -> Document:
         """Return the document."""
         title = to_text(_NOTE.sub("", "".join(self._said.get("title", ())[:1])))
-        metadata = present(
+        metadata = keep_present(
             author=[to_text(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],
             keyword=keywords(self._said.get("keywords", ())),
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.core.display import few
+from tagwright.core.display import list_first
 from tagwright.core.extras import require
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import (
@@ -28,7 +28,7 @@ from tagwright.readers.documents.catalogue import (
 )
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import present, years
+from tagwright.readers.documents.sections import keep_present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import is_utf8, open_bytes
@@ -57,13 +57,13 @@ def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") ->
     """
     require("reading MARC records", "pymarc", path=path)
     remarks = Remarks(path)
-    return to_documents(_noted(_decoded(path, remarks, encoding), remarks), to_record, remarks, columns)
+    return to_documents(_note_unimarc(_decode_records(path, remarks, encoding), remarks), to_record, remarks, columns)
 
 
 def read_marcxml(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Read the records of a MARCXML file, also those in answers of OAI-PMH and SRU, as `read_marc` does."""
     remarks = Remarks(path)
-    return to_documents(_noted(_of_xml(path), remarks), to_record, remarks, columns)
+    return to_documents(_note_unimarc(_of_xml(path), remarks), to_record, remarks, columns)
 
 
 def split_records(file: IO[bytes]) -> Iterator[bytes]:
@@ -122,7 +122,7 @@ def to_record(fields: Sequence[Field]) -> Record | None:
 _Numbered: TypeAlias = tuple[int, list[Field]]
 
 
-def _noted(records: Iterable[_Numbered | InputError], remarks: Remarks) -> Iterator[_Numbered | InputError]:
+def _note_unimarc(records: Iterable[_Numbered | InputError], remarks: Remarks) -> Iterator[_Numbered | InputError]:
     """The records, with a remark on those of UNIMARC."""
     for record in records:
         if not isinstance(record, InputError) and is_unimarc({field.tag for field in record[1]}):
@@ -130,7 +130,7 @@ def _noted(records: Iterable[_Numbered | InputError], remarks: Remarks) -> Itera
         yield record
 
 
-def _decoded(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numbered | InputError]:
+def _decode_records(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numbered | InputError]:
     with open_bytes(path) as file:
         for number, chunk in enumerate(split_records(file), 1):
             record = chunk.lstrip(b"\r\n \x1a\x00")
@@ -188,16 +188,19 @@ def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[F
             indicators.append(tag)
         if any(subfield[0] > 0x7F for subfield in subfields):
             codes.append(tag)
-        coded = ((subfield[:1].decode("ascii", "replace"), _plain(decode(_value(subfield)))) for subfield in subfields)
+        coded = (
+            (subfield[:1].decode("ascii", "replace"), _without_sorting_signs(decode(_value(subfield))))
+            for subfield in subfields
+        )
         fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
     for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
         if tags:
-            remark(f"damaged {damaged}", f" in {few(list(dict.fromkeys(tags)), 5)}")
+            remark(f"damaged {damaged}", f" in {list_first(list(dict.fromkeys(tags)), 5)}")
     return fields
 
 
 def _value(subfield: bytes) -> bytes:
-    """What follows the code, which takes more than one byte where it is none."""
+    """Return the value after the code, which takes more than one byte where it is none."""
     if subfield[0] < 0x80:
         return subfield[1:]
     return subfield[1:].lstrip(bytes(range(0x80, 0xC0)))  # which continue a character of UTF-8
@@ -253,12 +256,13 @@ def _field(element: Element) -> Field:
     if element.tag == "controlfield":
         return Field(tag, "", (("", text),))
     subfields = (
-        (subfield.get("code", ""), _plain("".join(subfield.itertext()))) for subfield in element.iterfind("subfield")
+        (subfield.get("code", ""), _without_sorting_signs("".join(subfield.itertext())))
+        for subfield in element.iterfind("subfield")
     )
     return Field(tag, element.get("ind1", " ") + element.get("ind2", " "), tuple(subfields))
 
 
-def _plain(value: str) -> str:
+def _without_sorting_signs(value: str) -> str:
     """The value without the signs around words that are not sorted, such as an article at the beginning of a title."""
     return re.sub("[\x88\x89\x98\x9c]", "", value)
 
@@ -273,11 +277,11 @@ def _document(fields: Sequence[Field]) -> Document:
             *contents(field.joined("agrt") for field in with_tags(fields, "505")),
             *contents((field.joined("ab") for field in with_tags(fields, "545")), "Biographical or historical note"),
         ),
-        present(
-            author=[_bare(field.joined("abcdq")) for field in names if not field.values("t")],
+        keep_present(
+            author=[_without_end_punctuation(field.joined("abcdq")) for field in names if not field.values("t")],
             year=_year(with_tags(fields, "008"), with_tags(fields, "264 260")),
-            publisher=list(map(_bare, values(fields, "264 260", "b"))),
-            venue=list(map(_bare, values(fields, "773", "t"))),
+            publisher=list(map(_without_end_punctuation, values(fields, "264 260", "b"))),
+            venue=list(map(_without_end_punctuation, values(fields, "773", "t"))),
             language=[field.value[35:38].strip(" |") for field in with_tags(fields, "008")],
             keyword=values(fields, "653", "a"),
             note=[field.joined("ab") for field in with_tags(fields, "500 502 504")],
@@ -328,13 +332,13 @@ def _source(subject: Field) -> str:
 def _heading(subject: Field) -> str:
     """The heading with its subdivisions: Bees--Behavior."""
     parts = [subject.joined("abcdfghjklmnopqrst"), *subject.values("vxyz")]
-    return "--".join(_bare(part) for part in parts if part)
+    return "--".join(_without_end_punctuation(part) for part in parts if part)
 
 
-def _bare(text: str) -> str:
+def _without_end_punctuation(text: str) -> str:
     """The text without the punctuation that catalogues put at its end; an initial keeps its full stop.
 
-    >>> _bare("Low, Ann,"), _bare("Low, A."), _bare("Insects.")
+    >>> _without_end_punctuation("Low, Ann,"), _without_end_punctuation("Low, A."), _without_end_punctuation("Insects.")
     ('Low, Ann', 'Low, A.', 'Insects')
     """
     return re.sub(r"(?<=\w{3})\.$", "", text.strip().rstrip(" ,;:/="))
@@ -348,7 +352,7 @@ def _of_unimarc(fields: Sequence[Field]) -> Document:
         " = ".join(filter(None, map(_title_of_unimarc, with_tags(fields, "200")))),
         "\n\n".join(values(fields, "330", "a")),
         contents(values(fields, "327", "a")),
-        present(
+        keep_present(
             author=[*persons, *(field.joined("ab") for field in with_tags(fields, "710 711 712"))],
             year=[*coded, *years(values(fields, "210 214", "d"))][:1],
             publisher=values(fields, "210 214", "c"),

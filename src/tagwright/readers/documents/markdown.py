@@ -1,4 +1,4 @@
-"""What a reader of Markdown sees: without comments, addresses of links and the signs of emphasis."""
+"""Render Markdown as text: without comments, addresses of links and the signs of emphasis."""
 
 import re
 from html import unescape
@@ -30,10 +30,10 @@ _SEEN = (
 )
 
 
-def seen(text: str) -> str:
+def render_visible(text: str) -> str:
     """The text of Markdown as it is shown, in its lines; code stays as it is.
 
-    >>> seen("See [the *guide*](https://example.org/x), CO<sub>2</sub> and or**ch**ard[^1]. <!-- No. -->")
+    >>> render_visible("See [the *guide*](https://example.org/x), CO<sub>2</sub> and or**ch**ard[^1]. <!-- No. -->")
     'See the guide, CO2 and orchard. '
     """
     code = list[str]()

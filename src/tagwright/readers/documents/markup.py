@@ -1,4 +1,4 @@
-"""What each element of HTML, JATS, TEI and Word does to the words around it: the only table of that.
+"""The effect of each element of HTML, JATS, TEI and Word on the words around it, in one table.
 
 An element is inline unless it is listed here: what it holds belongs to the words around it. The readers of marked-up
 text put the marks below into their text, and `to_text` makes words of it.
@@ -24,11 +24,11 @@ MARKS: Mapping[Effect, tuple[str, str]] = {
 _CITED = "\x01"
 
 
-def _table(**names: str) -> dict[str, Effect]:
+def _make_table(**names: str) -> dict[str, Effect]:
     return {name: effect for effect, listed in names.items() for name in listed.split()}  # type: ignore[misc]
 
 
-HTML = _table(
+HTML = _make_table(
     inline="a abbr acronym b bdi bdo big cite code data dfn em font i img ins kbd label mark nobr q rb ruby s samp "
     "small span strike strong sub time tt u var wbr sc scp "
     "italic bold roman monospace underline overline named-content styled-content inline-formula xref ext-link "
@@ -45,7 +45,7 @@ HTML = _table(
 )
 "Elements of HTML and of the markup in the fields of databases; others are blocks if there is a hyphen in their names."
 
-_JATS = _table(
+_JATS = _make_table(
     block="app attrib boxed-text caption code contrib-group def def-item disp-formula disp-quote list list-item p "
     "preformat sec speech statement supplementary-material term title verse-group",
     aside="fig fn table-wrap",
@@ -56,7 +56,7 @@ _JATS = _table(
     dropped="alt-text annotation annotation-xml del graphic index-term inline-graphic label long-desc object-id "
     "permissions ref-list rp rt table tex-math",
 )
-_TEI = _table(
+_TEI = _make_table(
     block="ab addrLine address argument body byline castItem castList closer dateline div docAuthor docDate docImprint "
     "docTitle entry epigraph figDesc floatingText head item lg list opener p postscript row salute signed sp speaker "
     "table text titlePage titlePart trailer u",
@@ -66,7 +66,7 @@ _TEI = _table(
     choice="choice app",
     dropped="del formula fw graphic index listBibl surplus table",
 )
-_WORD = _table(
+_WORD = _make_table(
     gap="cr p ptab tab tc tr",
     line="br",
     raised="sup",
@@ -116,7 +116,7 @@ def of_word(element: Any) -> Effect:
     return "raised" if look.get(f"{word}vertAlign") == "superscript" else "inline"
 
 
-def chosen(readings: Element) -> Element:
+def choose_reading(readings: Element) -> Element:
     """The one of several readings that is read: a corrected, regularised, expanded one, or else the first."""
     rank = {name: place for place, name in enumerate("corr reg expan ex lem textual-form math".split())}  # noqa: SIM905
     texts = [each for each in readings if "graphic" not in each.tag]
@@ -137,7 +137,7 @@ def to_text(marked: str, *, is_paper: bool = False) -> str:
         text = re.sub(r"[^\S\x0b]+", " ", text)
         text = re.sub("\x05([^\x05\x06]*)\x06", lambda match: match[1] if _is_word(match[1]) else _CITED, text)
         raised = r"([^\W_]{0,40})\x02([^\x02\x03]*)\x03(?=(\w?))"
-        text = re.sub(raised, lambda match: _raised(match[1], match[2].strip(), match[3], is_paper), text)
+        text = re.sub(raised, lambda match: _raise_letters(match[1], match[2].strip(), match[3], is_paper), text)
         cited = rf" ?(?:\[ ?{_INNER} ?\]|\( ?{_INNER} ?\)|{_INNER})(?=([^ .,;:!?)\]\x04\x0b]?))"
         text = re.sub(cited, lambda match: match[1] and " ", text)
         text = re.sub("[\x01-\x03\x05\x06]", "", text)
@@ -182,7 +182,7 @@ def formula(text: str) -> str:
     return re.sub(r"(?<![^ ])\^(\S+)|\^(\d*[+−-])(?!\w)", rf"{begin}\1\2{end}", text.replace("_", ""))
 
 
-def _raised(word: str, text: str, following: str, is_paper: bool) -> str:
+def _raise_letters(word: str, text: str, following: str, is_paper: bool) -> str:
     if _CITED in text and not _is_word(text):
         return word + _CITED
     is_mark = re.fullmatch(r"\d[\d\s,;–—-]*" + ("|[a-z](?:,[a-z])*" if len(word) > 3 else ""), text)

@@ -14,8 +14,8 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.markup import join_lines
 from tagwright.readers.documents.plain_text import LONGEST_TITLE
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import authors, keywords, one_line, present
-from tagwright.readers.limits import PICTURES, converting, largest_document, read_whole, too_large
+from tagwright.readers.documents.sections import authors, keep_present, keywords, one_line
+from tagwright.readers.limits import PICTURES, convert_errors, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
 
@@ -43,7 +43,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
 
     with open_bytes(path) as file:
         content = read_whole(file, path, PICTURES)
-    with converting("is no PDF file, or a damaged one", "pypdfium2", path):
+    with convert_errors("is no PDF file, or a damaged one", "pypdfium2", path):
         try:
             opened = pypdfium2.PdfDocument(content)
         except pypdfium2.PdfiumError as error:
@@ -64,7 +64,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
     place = next((place for place, each in enumerate(paragraphs) if each[0].size == largest), 0)
     if texts[place].casefold() == title.casefold() or (not title and len(texts[place]) <= LONGEST_TITLE):
         title = texts.pop(place)
-    metadata = present(
+    metadata = keep_present(
         author=authors(re.split(r"\s*(?:;|, | and )\s*", said["Author"])),
         keyword=keywords([said["Keywords"]]),
     )
@@ -75,7 +75,7 @@ def _lines(pdf: Any, path: Path) -> Iterator[Line]:
     left = largest_document()
     for number in range(len(pdf)):
         try:
-            with converting(f"page {number + 1} cannot be read", "pypdfium2", path):
+            with convert_errors(f"page {number + 1} cannot be read", "pypdfium2", path):
                 lines = list(_of_page(pdf.get_page(number).get_textpage(), number))
         except InputError as error:
             _log.warning("%s", error)
@@ -128,12 +128,12 @@ def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
     On a new page or in a new column, the end of a sentence does.
     """
-    gaps = Counter(round(_gap(a, b), 1) for a, b in pairwise(lines) if _below(a, b))
+    gaps = Counter(round(_line_distance(a, b), 1) for a, b in pairwise(lines) if _is_below(a, b))
     usual = min((gap for gap, count in gaps.items() if count == max(gaps.values())), default=0.0)
     paragraph = list(lines[:1])
     for before, line in pairwise(lines):
-        gap = _gap(before, line) > 1.4 * usual
-        ended = gap if _below(before, line) else before.text.endswith((".", "!", "?", ":"))
+        gap = _line_distance(before, line) > 1.4 * usual
+        ended = gap if _is_below(before, line) else before.text.endswith((".", "!", "?", ":"))
         if ended or abs(line.size - before.size) > 0.1 * before.size:
             yield paragraph
             paragraph = []
@@ -142,12 +142,12 @@ def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield paragraph
 
 
-def _gap(line: Line, following: Line) -> float:
+def _line_distance(line: Line, following: Line) -> float:
     """From line to line, in heights of the type."""
     return (line.height - following.height) / max(line.size, 1.0)
 
 
-def _below(line: Line, following: Line) -> bool:
+def _is_below(line: Line, following: Line) -> bool:
     return line.page == following.page and line.height >= following.height
 
 

@@ -20,7 +20,7 @@ from tagwright.readers.documents.catalogue import (
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.marc import END, split_records
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import present, years
+from tagwright.readers.documents.sections import keep_present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.readers.limits import current_limits, largest_document, too_large
 from tagwright.readers.lines import open_bytes, open_lines
@@ -44,15 +44,17 @@ def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """
     with open_bytes(path) as file:
         start = file.read(1 << 16)
-    read = _of_xml if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else _binary if END in start else _lines
+    read = (
+        _of_xml if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else _read_binary if END in start else _lines
+    )
     passed_over = "is an authority record, or has no fields"
-    return to_documents(_whole(read(path)), _to_record, Remarks(path), columns, passed_over)
+    return to_documents(_join_records(read(path)), _to_record, Remarks(path), columns, passed_over)
 
 
 _Numbered: TypeAlias = tuple[int, list[Field]]
 
 
-def _binary(path: Path) -> Iterator[_Numbered | InputError]:
+def _read_binary(path: Path) -> Iterator[_Numbered | InputError]:
     with open_bytes(path) as file:
         records = (record for record in split_records(file) if record.strip(_AROUND.encode()))
         for number, record in enumerate(records, 1):
@@ -88,13 +90,16 @@ def _of_xml(path: Path) -> Iterator[_Numbered]:
         fields = list[Field]()
         for element in record.iter():
             if element.tag in ("datafield", "tag"):  # of PICA XML, and of PPXML, whose attributes are others
-                coded = ((one.get("code") or one.get("id") or "", _plain("".join(one.itertext()))) for one in element)
+                coded = (
+                    (one.get("code") or one.get("id") or "", _without_sorting_sign("".join(one.itertext())))
+                    for one in element
+                )
                 tag, number = element.get("tag") or element.get("id"), element.get("occurrence") or element.get("occ")
                 fields.append(Field(tag or "", number or "", tuple(coded)))
         yield line, fields
 
 
-def _whole(records: Iterable[_Numbered | InputError]) -> Iterator[_Numbered | InputError]:
+def _join_records(records: Iterable[_Numbered | InputError]) -> Iterator[_Numbered | InputError]:
     """Join and part what has no sign between records.
 
     Fields of a library and of copies (1.., 2..) belong to the record before them. A record begins where the first tag
@@ -141,11 +146,13 @@ def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True)
         value = r"((?:[^$]|\$\$)*)" if separator == "$" else f"([^{separator}]*)"
         subfields = re.findall(f"{re.escape(separator)}([^{separator}]){value}", field[3])
         coded = ((code, value.replace("$$", "$") if separator == "$" else value) for code, value in subfields)
-        fields.append(Field(field[1], field[2] or "", tuple((code, _plain(value)) for code, value in coded)))
+        fields.append(
+            Field(field[1], field[2] or "", tuple((code, _without_sorting_sign(value)) for code, value in coded))
+        )
     return begin, fields
 
 
-def _plain(value: str) -> str:
+def _without_sorting_sign(value: str) -> str:
     """The value without the @ before the first word that is sorted: Die @Bienen."""
     return re.sub(r"(?:^|(?<=\s))@(?=\w)", "", value)
 
@@ -175,8 +182,8 @@ def _document(fields: Sequence[Field]) -> Document:
         next(iter(values(fields, "003@", "0")), ""),
         next((" : ".join(field.values("ad")) for field in with_tags(fields, "021A")), ""),
         "\n\n".join(values(fields, "047I", "a")),
-        contents(filter(None, map(_work, with_tags(fields, "046M")))),
-        present(
+        contents(filter(None, map(_read_work, with_tags(fields, "046M")))),
+        keep_present(
             author=[name or _expansion(field) for name, field in names],
             responsibility=values(fields, "021A", "h"),
             year=years(values(fields, "011@", "a")[:1]),
@@ -189,7 +196,7 @@ def _document(fields: Sequence[Field]) -> Document:
     )
 
 
-def _work(field: Field) -> str:
+def _read_work(field: Field) -> str:
     """A work within another: title : addition / responsibility."""
     return " / ".join(filter(None, (" : ".join(field.values("ad")), field.joined("h"))))
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.errors import InputError
-from tagwright.readers.documents.markdown import seen
+from tagwright.readers.documents.markdown import render_visible
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, to_document
 from tagwright.readers.lines import open_lines, open_text
@@ -94,7 +94,7 @@ def parse_markdown(text: str) -> Document:
     """
     matter = r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
     front = re.match(matter, text, re.DOTALL)
-    blocks = list(_blocks(seen(text[front.end() if front else 0 :]).split("\n")))
+    blocks = list(_blocks(render_visible(text[front.end() if front else 0 :]).split("\n")))
     title = _front_title(front[1] if front else "")
     if not title or blocks[:1] == [(1, title)]:
         title = _take_title(blocks)
@@ -121,7 +121,7 @@ def _subjects(path: Path) -> Iterator[str]:
         is_uri = re.fullmatch(r"<[^<>]*>", first)
         if first and not is_uri and any(others):
             raise InputError(
-                f"is {shown(row)}, expected a label of the text beside it: a name, or <uri>, a tab, name", path, line
+                f"is {show(row)}, expected a label of the text beside it: a name, or <uri>, a tab, name", path, line
             )
         if label := (first[1:-1].strip() if is_uri else first) or next(iter(others), ""):
             yield label

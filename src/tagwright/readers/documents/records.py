@@ -11,8 +11,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from tagwright.core.checked import shown
-from tagwright.core.display import few
+from tagwright.core.checked import show
+from tagwright.core.display import list_first
 from tagwright.errors import InputError, option
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
@@ -80,14 +80,14 @@ def to_documents(
         except InputError as error:
             reject(error)
         else:
-            nested = [*(shape.unread(record) if shape.unread else _nested(record, shape.parts))]
+            nested = [*(shape.unread(record) if shape.unread else _find_nested(record, shape.parts))]
             unread.update(nested)
             if says_unused and not shape.unread:
                 unused.update(map(clean, record.keys() - shape.parts - {*nested}))
             yield line, document
     say_unused(path, unused, kept=True)
     if unread:
-        fields = few([f"{field} ({count:,})" for field, count in unread.most_common()], 10)
+        fields = list_first([f"{field} ({count:,})" for field, count in unread.most_common()], 10)
         _log.warning("%s: not read: %s", path, fields)
 
 
@@ -112,7 +112,7 @@ def to_document(record: Record, shape: Shape, place: Place) -> Document:
     )
 
 
-def checked(document: Document, place: Place) -> Document:
+def check_document(document: Document, place: Place) -> Document:
     """A document from memory or from a saved corpus, checked like one from a file. Raises InputError with the place."""
     return to_document(to_record(document), SHAPES["jsonl"], place)
 
@@ -137,27 +137,27 @@ def _sections(record: Record, key: str, place: Place) -> tuple[Section, ...]:
     if not entries:
         return ()
     if not isinstance(entries, list):
-        raise place.error(f"{key} is {shown(entries)}, expected a list of sections")
+        raise place.error(f"{key} is {show(entries)}, expected a list of sections")
     sections = [_section(entry, f"{key}[{position}]", place) for position, entry in enumerate(entries)]
-    return _joined(sections) if key == "paragraphs" else tuple(sections)
+    return _join_sections(sections) if key == "paragraphs" else tuple(sections)
 
 
 def _section(entry: object, name: str, place: Place) -> Section:
     if not isinstance(entry, dict):
-        raise place.error(f"{name} is {shown(entry)}, expected an object with heading, level, paragraphs")
+        raise place.error(f"{name} is {show(entry)}, expected an object with heading, level, paragraphs")
     if "section" in entry:
         text = text_field(entry, "text", place)
         return Section(text_field(entry, "section", place), 1, (text,) if text else ())
     level = 1 if entry.get("level") is None else entry["level"]
     if type(level) is not int or not 1 <= level <= 1000:
-        raise place.error(f"{name}.level is {shown(level)}, expected 1 for a top section, 2 for one inside it")
+        raise place.error(f"{name}.level is {show(level)}, expected 1 for a top section, 2 for one inside it")
     paragraphs = entry.get("paragraphs")
     if isinstance(paragraphs, str):
         entry = {**entry, "paragraphs": [paragraphs]}
     return Section(text_field(entry, "heading", place), level, texts_field(entry, "paragraphs", place))
 
 
-def _joined(sections: Iterable[Section]) -> tuple[Section, ...]:
+def _join_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
     """FuTex names the section of every paragraph: consecutive paragraphs with the same name form one section."""
     runs = groupby(sections, key=lambda section: section.heading)
     return tuple(Section(heading, 1, tuple(text for part in run for text in part.paragraphs)) for heading, run in runs)
@@ -166,7 +166,7 @@ def _joined(sections: Iterable[Section]) -> tuple[Section, ...]:
 def _metadata(record: Record, parts: Collection[str], place: Place) -> dict[str, tuple[str, ...]]:
     given = record.get("metadata")
     if given is not None and not isinstance(given, dict):
-        raise place.error(f'metadata is {shown(given)}, expected an object like {{"author": ["..."]}}')
+        raise place.error(f'metadata is {show(given)}, expected an object like {{"author": ["..."]}}')
     named = dict[str, tuple[str, ...]]()
     for field, values in (given or {}).items():
         if values is not None:
@@ -184,7 +184,7 @@ def _other_values(value: object) -> tuple[str, ...]:
     return tuple(text for text in (clean(str(part)).strip() for part in values if not is_missing(part)) if text)
 
 
-def _nested(record: Record, parts: Collection[str]) -> Iterator[str]:
+def _find_nested(record: Record, parts: Collection[str]) -> Iterator[str]:
     """The unknown fields that hold objects or lists of lists, which no metadata can."""
     for field, value in record.items():
         values = value if isinstance(value, list | tuple) else [value]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, TypeAlias
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.readers.documents.markup import without_citations
 from tagwright.readers.documents.sections import Block, numbered_depth, to_sections, work_id
 
@@ -29,7 +29,7 @@ def adapt_s2orc(record: _Object) -> dict[str, Any]:
     ([{'heading': 'Wings', 'level': 1, 'paragraphs': ['They fly.']}], {'reference': ['8']})
     """
     annotated = next((key for key in ("content", "body") if record.get(key)), "")
-    parts = _annotated(record, _object(record, annotated)) if annotated else _listed(record)
+    parts = _read_annotated(record, _object(record, annotated)) if annotated else _list_authors(record)
     blocks = parts.pop("blocks")
     sections = [
         {"heading": section.heading, "level": section.level, "paragraphs": list(section.paragraphs)}
@@ -65,14 +65,14 @@ def _chosen_parse(record: _Object) -> str:
     return next((key for key in parses if _object(record, key).get("body_text")), "".join(parses[:1]))
 
 
-def _listed(record: _Object) -> dict[str, Any]:
+def _list_authors(record: _Object) -> dict[str, Any]:
     metadata = _object(record, "metadata")
     head = {**metadata, **record}
     parse = _object(record, key) if (key := _chosen_parse(record)) else record
     entries = [value for value in _object(parse, "bib_entries").values() if isinstance(value, Mapping)]
     abstract = record.get("abstract") or metadata.get("abstract") or parse.get("abstract")
     if isinstance(abstract, list):
-        abstract = "\n\n".join(_uncited(part) for part in _objects(abstract, "abstract", "text"))
+        abstract = "\n\n".join(_without_reference_numbers(part) for part in _objects(abstract, "abstract", "text"))
     return {
         "title": head.get("title"),
         "abstract": abstract,
@@ -81,7 +81,7 @@ def _listed(record: _Object) -> dict[str, Any]:
             "author": _authors(head.get("authors")),
             "venue": _values(head.get("venue") or head.get("journal")),
             "year": _values(head.get("year")),
-            "reference": _unique(map(_listed_work, entries)),
+            "reference": _unique_values(map(_listed_work, entries)),
         },
     }
 
@@ -97,26 +97,26 @@ def _from_parts(parts: list[_Object]) -> Iterator[Block]:
         numbers = str(part.get("sec_num") or "").strip(" .").split(".")
         depth = numbered_depth(".".join(numbers))
         if (names, numbers) != before:
-            yield from ((place + 1, "") for place in range(_shared(numbers, before[1]), depth - 1))
-            shared = min(_shared(names, before[0]), len(names) - 1)
+            yield from ((place + 1, "") for place in range(_common_prefix_length(numbers, before[1]), depth - 1))
+            shared = min(_common_prefix_length(names, before[0]), len(names) - 1)
             yield from ((depth + place, name) for place, name in enumerate(names) if place >= shared)
         before = names, numbers
-        yield 0, _uncited(part)
+        yield 0, _without_reference_numbers(part)
 
 
-def _uncited(part: _Object) -> str:
+def _without_reference_numbers(part: _Object) -> str:
     """The text of a paragraph without the numbers of references, where it says which characters are such."""
     spans = part.get("cite_spans")
     places = ((each.get("start"), each.get("end")) for each in spans or () if isinstance(each, Mapping))
     return without_citations(part["text"], [(a, b) for a, b in places if type(a) is int and type(b) is int]).strip()
 
 
-def _shared(path: list[str], other: list[str]) -> int:
+def _common_prefix_length(path: list[str], other: list[str]) -> int:
     """The length of the common prefix of two paths."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False)))
 
 
-def _annotated(record: _Object, content: _Object) -> dict[str, Any]:
+def _read_annotated(record: _Object, content: _Object) -> dict[str, Any]:
     notes = _Notes(content.get("text") or "", _object(content, "annotations"))
     outside = _object(record, "bibliography") if record.get("bibliography") else content
     works = _Notes(outside.get("text") or "", _object(outside, "annotations")).spans("bibentry")
@@ -129,8 +129,9 @@ def _annotated(record: _Object, content: _Object) -> dict[str, Any]:
             "author": _authors(record.get("authors")) or notes.names(),
             "venue": _values(record.get("venue")) or notes.texts("venue")[:1],
             "year": _values(record.get("year")),
-            "reference": _unique(
-                _first(work.get("matched_paper_id")) or work_id({"doi": _first(work.get("doi"))}) for *_, work in works
+            "reference": _unique_values(
+                _first_value(work.get("matched_paper_id")) or work_id({"doi": _first_value(work.get("doi"))})
+                for *_, work in works
             ),
         },
     }
@@ -145,7 +146,7 @@ class _Notes:
 
     def __init__(self, text: object, annotations: _Object) -> None:
         if not isinstance(text, str):
-            raise ValueError(f"content.text is {shown(text)}, expected a text")
+            raise ValueError(f"content.text is {show(text)}, expected a text")
         self.text, self._annotations = text, annotations
         self._cited = [span[:2] for span in self.spans("bibref")]
 
@@ -156,13 +157,13 @@ class _Notes:
             try:
                 found = json.loads(found)
             except (ValueError, RecursionError):
-                raise ValueError(f"annotations.{kind} is {shown(found)}, expected a list as JSON") from None
+                raise ValueError(f"annotations.{kind} is {show(found)}, expected a list as JSON") from None
         spans = list[_Span]()
         for each in _objects(found, f"annotations.{kind}"):
             try:
                 attributes, start, end = each.get("attributes"), int(each["start"]), int(each["end"])
             except (KeyError, TypeError, ValueError, OverflowError):
-                raise ValueError(f"annotations.{kind} holds {shown(each)}, expected start and end") from None
+                raise ValueError(f"annotations.{kind} holds {show(each)}, expected start and end") from None
             spans.append((max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}))
         return sorted(spans, key=lambda span: span[:2])
 
@@ -179,7 +180,7 @@ class _Notes:
     def names(self) -> list[str]:
         """First and last names inside each author, joined."""
         parts = sorted((*self.spans("authorfirstname"), *self.spans("authorlastname")), key=lambda span: span[:2])
-        inside = ([part for part in parts if _within(part, author)] for author in self.spans("author"))
+        inside = ([part for part in parts if _is_span_within(part, author)] for author in self.spans("author"))
         return [" ".join(map(self.of, part)) for part in inside if part]
 
 
@@ -187,11 +188,11 @@ def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
     headings = [(span, numbered_depth(str(span[2].get("n") or ""))) for span in notes.spans("sectionheader")]
     parts = [*headings, *((span, 0) for span in notes.spans("paragraph"))]
     for span, depth in sorted(parts, key=lambda part: part[0][:2]):
-        if not any(_within(span, abstract) for abstract in abstracts):
+        if not any(_is_span_within(span, abstract) for abstract in abstracts):
             yield depth, notes.of(span)
 
 
-def _within(span: _Span, outer: _Span) -> bool:
+def _is_span_within(span: _Span, outer: _Span) -> bool:
     return outer[0] <= span[0] and span[1] <= outer[1]
 
 
@@ -209,11 +210,11 @@ def _listed_work(entry: _Object) -> str:
     """The id of the record that the entry was matched to, or else its DOI or PubMed id."""
     other = entry.get("other_ids")
     ids = other if isinstance(other, Mapping) else {}
-    link = _first(entry.get("link") or entry.get("links"))
-    return link or work_id({kind: _first(names) for kind, names in ids.items()})
+    link = _first_value(entry.get("link") or entry.get("links"))
+    return link or work_id({kind: _first_value(names) for kind, names in ids.items()})
 
 
-def _first(value: object) -> str:
+def _first_value(value: object) -> str:
     return "".join(_values(value)[:1])
 
 
@@ -221,14 +222,14 @@ def _values(value: object) -> list[str]:
     return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
 
 
-def _unique(values: Iterable[str]) -> list[str]:
+def _unique_values(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, values)))
 
 
 def _object(record: _Object, key: str) -> _Object:
     value = record.get(key) or {}
     if not isinstance(value, Mapping):
-        raise ValueError(f"{key} is {shown(value)}, expected an object")
+        raise ValueError(f"{key} is {show(value)}, expected an object")
     return value
 
 
@@ -236,8 +237,8 @@ def _objects(value: object, key: str, text: str = "") -> list[_Object]:
     """A list of objects, each with the required text, if any."""
     value = value or []
     if not isinstance(value, list):
-        raise ValueError(f"{key} is {shown(value)}, expected a list of objects")
+        raise ValueError(f"{key} is {show(value)}, expected a list of objects")
     for each in value:
         if not isinstance(each, Mapping) or (text and not isinstance(each.get(text), str)):
-            raise ValueError(f"{key} holds {shown(each)}, expected an object{f' with {text}' if text else ''}")
+            raise ValueError(f"{key} holds {show(each)}, expected an object{f' with {text}' if text else ''}")
     return value

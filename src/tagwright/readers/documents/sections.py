@@ -1,4 +1,4 @@
-"""What all formats share: a document made of headings and paragraphs in reading order, and the id of a work."""
+"""Make documents of headings and paragraphs in reading order, as all formats do; and the id of a work."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def to_sections(blocks: Iterable[Block]) -> Iterator[Section]:
         yield Section(heading, len(above), tuple(paragraph for _, paragraph in blocks[start + 1 : end]))
 
 
-def present(**metadata: list[str]) -> dict[str, tuple[str, ...]]:
+def keep_present(**metadata: list[str]) -> dict[str, tuple[str, ...]]:
     """Metadata fields without blank and repeated values, and without fields that have none."""
     kept = {field: tuple(dict.fromkeys(filter(None, values))) for field, values in metadata.items()}
     return {field: values for field, values in kept.items() if values}

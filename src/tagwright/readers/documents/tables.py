@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.core.extras import require
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import (
@@ -28,7 +28,7 @@ from tagwright.readers.documents.columns import (
     to_fields,
 )
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
-from tagwright.readers.headers import DOCUMENT, MORE_LABELS, among, of_web_of_science
+from tagwright.readers.headers import DOCUMENT, MORE_LABELS, is_among_words, of_web_of_science
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
 from tagwright.readers.workbooks import workbook_rows
@@ -152,8 +152,8 @@ def _is_header(cells: Sequence[str]) -> bool:
         "title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti", "sammanfattning",
         "titre", "résumé", "texte",
     )  # fmt: skip
-    known = sum(among(cell, _USUAL) for cell in cells)
-    return known > 1 or any(among(cell, sure) for cell in cells) or bool(of_web_of_science(cells))
+    known = sum(is_among_words(cell, _USUAL) for cell in cells)
+    return known > 1 or any(is_among_words(cell, sure) for cell in cells) or bool(of_web_of_science(cells))
 
 
 def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
@@ -178,7 +178,7 @@ def _are_words(cell: str) -> bool:
 def _no_header(
     cells: Sequence[str], path: Path, expected: str = "the names of columns: id, title, text, labels"
 ) -> InputError:
-    got = shown(", ".join(cells))
+    got = show(", ".join(cells))
     return InputError(f"the first line is {got}, expected {expected}; or say which they are: {remedy()}", path, 1)
 
 
@@ -187,14 +187,14 @@ def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> b
     if not rows or len({*header}) < len(header) or any(len(cell.split()) > 6 for cell in header):
         return False
     records = [dict(zip(header, cells, strict=False)) for cells in rows]
-    return any(among(cell, _USUAL) for cell in header) or bool(running_text(records, header))
+    return any(is_among_words(cell, _USUAL) for cell in header) or bool(running_text(records, header))
 
 
 def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None) -> Iterator[Located]:
     columns = column_names(header[1])
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
-        raise InputError(f"two columns are named {shown(twice)}; name each column once", path, header[0])
+        raise InputError(f"two columns are named {show(twice)}; name each column once", path, header[0])
     yield from from_rows(_records(columns, rows, path), path, columns_)
 
 
@@ -232,7 +232,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Record]]:
     until their row is built. Raises InputError for a file that is not Parquet,
     for a row group that is compressed more than text can be, since a page is unpacked at once, and without pyarrow.
     """
-    with _explained("Parquet", path):
+    with _explain_arrow_errors("Parquet", path):
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(path) as plain:
@@ -242,7 +242,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Record]]:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             # one row group at a time: Arrow cannot join the dictionaries of lists in several
             groups = (file.iter_batches(1_000, row_groups=[group]) for group in range(file.num_row_groups))
-            rows = _numbered(chain.from_iterable(groups), path)
+            rows = _number_rows(chain.from_iterable(groups), path)
             yield from with_class_names(rows, class_names(file.schema_arrow.metadata), path)
 
 
@@ -254,7 +254,7 @@ def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
     The batches are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
     compressed one is refused before it is unpacked. pyarrow would unpack it, without any limit: 18 kB became 500 MB.
     """
-    with _explained("Arrow", path):
+    with _explain_arrow_errors("Arrow", path):
         import pyarrow as pa
 
         with pa.memory_map(str(path)) as source:
@@ -264,7 +264,7 @@ def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
             # 8 bytes are before the first message of a file
             messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(8) if is_file else content))
             batches = (_batch(each, opened.schema) for each in messages if each.type != "schema")
-            yield from with_class_names(_numbered(batches, path), class_names(opened.schema.metadata), path)
+            yield from with_class_names(_number_rows(batches, path), class_names(opened.schema.metadata), path)
 
 
 def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
@@ -298,22 +298,22 @@ def with_class_names(
     if not names:
         return iter(rows)
     return (
-        (line, {**row, **{column: _named(row, column, names[column], Place(path, line)) for column in names}})
+        (line, {**row, **{column: _name_classes(row, column, names[column], Place(path, line)) for column in names}})
         for line, row in rows
     )
 
 
-def _named(row: Record, column: str, names: Sequence[str], place: Place) -> Any:
+def _name_classes(row: Record, column: str, names: Sequence[str], place: Place) -> Any:
     value = row.get(column)
     numbers = [each for each in (value if isinstance(value, list) else [value]) if each is not None]
     if not all(isinstance(each, int) and -1 <= each < len(names) for each in numbers):
-        raise place.error(f"{column} is {shown(value)}, expected numbers of its {len(names)} classes, from 0")
+        raise place.error(f"{column} is {show(value)}, expected numbers of its {len(names)} classes, from 0")
     named = [names[each] for each in numbers if each >= 0]
     return named if isinstance(value, list) else next(iter(named), None)
 
 
 @contextmanager
-def _explained(kind: str, path: Path) -> Iterator[None]:
+def _explain_arrow_errors(kind: str, path: Path) -> Iterator[None]:
     """Raise InputError for any error of Arrow, and if it is not installed."""
     require(f"reading {kind}", "pyarrow", path=path)
     try:
@@ -370,7 +370,7 @@ def _is_compressed(metadata: bytes) -> bool:
         raise ValueError("its metadata lead outside") from None
 
 
-def _numbered(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _number_rows(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 0
     for batch in batches:
         for part in _parts(batch):

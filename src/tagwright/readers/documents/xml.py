@@ -10,9 +10,9 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element, TreeBuilder  # builds trees; expat below does the parsing
 from xml.parsers import expat
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.errors import InputError
-from tagwright.readers.documents.markup import MARKS, Effect, chosen, of_jats, to_text
+from tagwright.readers.documents.markup import MARKS, Effect, choose_reading, of_jats, to_text
 from tagwright.readers.limits import largest_document, leave_out, too_large
 from tagwright.readers.lines import open_bytes
 
@@ -80,7 +80,7 @@ class Prose(NamedTuple):
         for child in element:
             tail = child.tail or ""
             while (effect := self.effect(child)) == "choice":
-                child = chosen(child)
+                child = choose_reading(child)
             if effect == "aside":
                 yield self.paragraphs(child)
             elif effect == "block":
@@ -132,18 +132,18 @@ class _Harvest:
         self._depth += 1
         if self._depth > DEEPEST:
             raise self._error(f"nests more than {DEEPEST} elements, expected a text")
-        name = _local(tag)
+        name = _local_name(tag)
         if not self._root and name in self._names:
             self._builder, self._left = TreeBuilder(), largest_document()
             self._root, self._line = self._depth, self._parser.CurrentLineNumber
         # 16 bytes for its tags and its memory
         size = 16 + 2 * len(name) + sum(len(key) + len(value) for key, value in attributes.items())
         if builder := self._room(size):
-            builder.start(name, {_local(key): value for key, value in attributes.items()})
+            builder.start(name, {_local_name(key): value for key, value in attributes.items()})
 
     def _end(self, tag: str) -> None:
         if self._builder:
-            self._builder.end(_local(tag))
+            self._builder.end(_local_name(tag))
         if self._depth == self._root:
             if self._builder:
                 self._found.append((self._line, self._builder.close()))
@@ -165,7 +165,7 @@ class _Harvest:
     def _entity(self, name: str, _parameter: bool, _value: str | None, *other: str | None) -> None:
         """Refuse all entities but unparsed ones (pictures): a short text expanded a million times fills the memory."""
         if other[-1] is None:
-            raise self._error(f"declares the XML entity {shown(name)}, which is never resolved; write it out")
+            raise self._error(f"declares the XML entity {show(name)}, which is never resolved; write it out")
 
     def _skipped(self, name: str, parameter: bool) -> None:
         """Replace an entity that the unread document type would declare; most are letters, named as in HTML."""
@@ -176,5 +176,5 @@ class _Harvest:
         return InputError(problem, self._path, self._parser.CurrentLineNumber)
 
 
-def _local(name: str) -> str:
+def _local_name(name: str) -> str:
     return name.rpartition(" ")[2]

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tagwright.core.checked import shown
-from tagwright.core.display import many
-from tagwright.readers.headers import LABEL, recognised
+from tagwright.core.checked import show
+from tagwright.core.display import plural
+from tagwright.readers.headers import LABEL, recognise_columns
 from tagwright.readers.labels.languages import by_language
 from tagwright.readers.lines import Place, id_field, ids_field, json_lines, json_objects, text_field, texts_field
 from tagwright.types import Label
@@ -69,7 +69,7 @@ def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
         elif "id" not in record and "combined_text" in record:  # of MICoL and FuTex
             record = {"id": record.get("label"), "names": record.get("name"), "description": record.get("definition")}
         else:
-            record = _renamed(record)
+            record = _rename_keys(record)
         other.update(record.keys() - _FIELDS)
         if new := ids_field(record, REPLACED_BY, place) if REPLACED_BY in record else ():
             out_of_use[id_field(record, place)] = new
@@ -93,7 +93,7 @@ def in_place_of(
     """
     if out_of_use:
         first = next(iter(out_of_use))
-        _log.warning("%s: %s out of use left out (first: %s)", path, many(len(out_of_use), "concept"), shown(first))
+        _log.warning("%s: %s out of use left out (first: %s)", path, plural(len(out_of_use), "concept"), show(first))
     replaced = replaced_ids(out_of_use)
     for line, label in labels:
         old = dict.fromkeys((*label.replaces, *replaced.get(label.id, ())))
@@ -104,13 +104,13 @@ def replaced_ids(out_of_use: Mapping[str, Iterable[str]]) -> dict[str, list[str]
     """Id -> the concepts out of use in whose place it is, directly or by way of others. out_of_use: id -> new ids."""
     found = defaultdict[str, list[str]](list)
     for old in out_of_use:
-        for new in reached(old, out_of_use) - {old}:
+        for new in follow_steps(old, out_of_use) - {old}:
             found[new].append(old)
     return found
 
 
-def reached(start: T, steps: Mapping[T, Iterable[T]]) -> set[T]:
-    """What the steps lead to from there, directly or by way of others."""
+def follow_steps(start: T, steps: Mapping[T, Iterable[T]]) -> set[T]:
+    """Return everything that the steps lead to from the start, directly or by way of others."""
     found, open_ = set[T](), [start]
     while open_:
         new = set(steps.get(open_.pop(), ())) - found
@@ -119,14 +119,14 @@ def reached(start: T, steps: Mapping[T, Iterable[T]]) -> set[T]:
     return found
 
 
-def _renamed(record: dict[str, Any]) -> dict[str, Any]:
+def _rename_keys(record: dict[str, Any]) -> dict[str, Any]:
     """The record with keys of our own in place of usual other names. Documents stay as they are, to be refused."""
     own, other = record.keys() & _FIELDS, [key for key in record if key not in _FIELDS]
     is_named = bool(own & {"name", "names", "languages"})
     if not other or not (is_named or _DOCUMENT_FIELDS.isdisjoint(record)):
         return record
     words = {part: usual for part, usual in LABEL.items() if part not in own and not (part == "name" and is_named)}
-    parts = {key: part for part, key in recognised(other, words).items()}
+    parts = {key: part for part, key in recognise_columns(other, words).items()}
     renamed = {parts.get(key, key): value for key, value in record.items()}
     for part in _LISTED.intersection(parts.values()):
         value = renamed[part]
@@ -136,16 +136,16 @@ def _renamed(record: dict[str, Any]) -> dict[str, Any]:
 
 def _label(record: Mapping[str, Any], place: Place) -> Label:
     label_id = id_field(record, place)
-    languages, names = _tagged(record, "names", place), tuple[str, ...]()
+    languages, names = _read_by_language(record, "names", place), tuple[str, ...]()
     if not languages:
         given = [text_field(record, "name", place), *texts_field(record, "names", place)]
         names = tuple(dict.fromkeys(filter(None, given)))
-        languages = _tagged(record, "languages", place)
+        languages = _read_by_language(record, "languages", place)
     if not names and not languages and not _DOCUMENT_FIELDS.isdisjoint(record):
         raise place.error("holds documents, expected labels; give a vocabulary here")
     if not names and not languages:
-        raise place.error(f'label {shown(label_id)} has no name; write "names": ["..."]')
-    descriptions = _tagged(record, "descriptions", place)
+        raise place.error(f'label {show(label_id)} has no name; write "names": ["..."]')
+    descriptions = _read_by_language(record, "descriptions", place)
     first = "".join(text for _, text in descriptions[:1])
     return Label(
         label_id,
@@ -160,7 +160,7 @@ def _label(record: Mapping[str, Any], place: Place) -> Label:
     )
 
 
-def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[str, str], ...]:
+def _read_by_language(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[str, str], ...]:
     """Texts by the code of their language, in lower case; empty where the field is missing or no mapping.
 
     Of descriptions the language need not be known: the code is empty then.
@@ -171,7 +171,7 @@ def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[st
     for code in value:
         is_code = code.isascii() and code.replace("-", "").isalnum()
         if not is_code and (code or key != "descriptions"):
-            raise place.error(f'{key} has the language {shown(code)}, expected a code, as in {{"en": ["Bees"]}}')
+            raise place.error(f'{key} has the language {show(code)}, expected a code, as in {{"en": ["Bees"]}}')
     return by_language((code.lower(), text) for code in value for text in texts_field(value, code, place))
 
 

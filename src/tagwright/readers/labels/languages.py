@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tagwright.core.checked import shown
+from tagwright.core.checked import show
 from tagwright.core.progress import is_silent, note
 from tagwright.errors import ConfigError, is_command, option
 from tagwright.text.language import ALL, AUTO, NO_LANGUAGE, NONE, SHARE, parse
 from tagwright.types import Label
 
 EVERYWHERE = frozenset({"", "la"})
-"""What `main` says of names that texts in all languages are searched for: those without a language, and Latin ones, as
-scientific names are."""
+"""What `language_subtag` says of names that texts in all languages are searched for: those without a language, and
+Latin ones, as scientific names are."""
 
 _TOLD: set[tuple[Path, str]] = set()
 "What this command has told of which file: it may read one twice."
@@ -37,33 +37,35 @@ def choose_languages(
     (('fi',), ('fi', 'en'))
     """
     if wanted == ALL:
-        return tuple(sorted(available, key=lambda tag: main(tag) != "en"))
+        return tuple(sorted(available, key=lambda tag: language_subtag(tag) != "en"))
     asked = wanted if _is_named(wanted) else None
-    available = sorted(available, key=lambda tag: main(tag) in EVERYWHERE)
-    chosen = dict.fromkeys(filter(None, (_related(tag, available) for tag in _tags(asked or likely))))
+    available = sorted(available, key=lambda tag: language_subtag(tag) in EVERYWHERE)
+    chosen = dict.fromkeys(filter(None, (_find_related(tag, available) for tag in _tags(asked or likely))))
     if available and not chosen and asked:
         there = f"the languages are {', '.join(available)}"
-        raise ConfigError(f"{path}: no names in the language {shown(wanted)}; {there}")
-    return tuple(chosen) or tuple(filter(None, [_related("en", available), *available]))[:1]
+        raise ConfigError(f"{path}: no names in the language {show(wanted)}; {there}")
+    return tuple(chosen) or tuple(filter(None, [_find_related("en", available), *available]))[:1]
 
 
 def by_preference(tag: str, languages: Iterable[str]) -> int:
     """Rank the language of a text: the chosen ones, each before related ones, untagged, English, any other."""
-    chosen = (same for language in languages for same in (tag == language, main(tag) == main(language)))
-    steps = (*chosen, not tag, main(tag) == "en")
+    chosen = (
+        same for language in languages for same in (tag == language, language_subtag(tag) == language_subtag(language))
+    )
+    steps = (*chosen, not tag, language_subtag(tag) == "en")
     return steps.index(True) if True in steps else len(steps)
 
 
-def searched(tagged: Sequence[tuple[str, str]], languages: Iterable[str]) -> tuple[str, ...]:
+def names_to_search(tagged: Sequence[tuple[str, str]], languages: Iterable[str]) -> tuple[str, ...]:
     """The names to search: in the chosen languages, in that of the first name, and in `EVERYWHERE`.
 
     tagged: (tag, name), in order.
 
-    >>> searched([("de", "Bienen"), ("", "Apoidea"), ("fr", "Abeilles")], ["de"])
+    >>> names_to_search([("de", "Bienen"), ("", "Apoidea"), ("fr", "Abeilles")], ["de"])
     ('Bienen', 'Apoidea')
     """
-    wanted = {*EVERYWHERE, *map(main, languages), *(main(tag) for tag, _ in tagged[:1])}
-    return tuple(dict.fromkeys(name for tag, name in tagged if main(tag) in wanted))
+    wanted = {*EVERYWHERE, *map(language_subtag, languages), *(language_subtag(tag) for tag, _ in tagged[:1])}
+    return tuple(dict.fromkeys(name for tag, name in tagged if language_subtag(tag) in wanted))
 
 
 def chosen_names(
@@ -83,8 +85,8 @@ def chosen_names(
     named = _is_named(language)
     if not counts and named:
         counts = Counter(code for _, label in located for code in dict(label.languages))
-        wanted = set(map(main, _tags(language or "")))
-        counts = counts if wanted & set(map(main, counts)) else Counter()
+        wanted = set(map(language_subtag, _tags(language or "")))
+        counts = counts if wanted & set(map(language_subtag, counts)) else Counter()
     if not counts:
         return iter(located)
     order = available or sorted(counts, key=lambda code: (-counts[code], code))
@@ -120,13 +122,15 @@ def in_languages(label: Label, languages: Iterable[str]) -> Label:
     chosen, known = tuple(languages), {name for _, name in label.languages}
     tagged = [*label.languages, *(("", name) for name in label.names if name not in known)]
     tagged.sort(key=lambda pair: by_preference(pair[0], chosen))
-    wanted = {"", *map(main, chosen), *(main(tag) for tag, _ in tagged[:1])}
+    wanted = {"", *map(language_subtag, chosen), *(language_subtag(tag) for tag, _ in tagged[:1])}
     descriptions = label.descriptions
     if descriptions and label.description and label.description not in [text for _, text in descriptions]:
         descriptions = (*descriptions, ("", label.description))
     texts = sorted(descriptions, key=lambda pair: by_preference(pair[0], chosen))
-    described = next((text for tag, text in texts if main(tag) in wanted), "") if texts else label.description
-    return replace(label, names=searched(tagged, chosen), description=described, descriptions=descriptions)
+    described = (
+        next((text for tag, text in texts if language_subtag(tag) in wanted), "") if texts else label.description
+    )
+    return replace(label, names=names_to_search(tagged, chosen), description=described, descriptions=descriptions)
 
 
 def with_names_in(label: Label, languages: Iterable[str]) -> Label:
@@ -147,15 +151,15 @@ def frequent_languages(names: Iterable[Sequence[tuple[str, str]]], size: int) ->
     >>> frequent_languages([(("en-gb", "Bees"), ("sv", "Bin")), (("en", "Taxes"),)], 2)
     ['en', 'sv']
     """
-    counts = Counter(code for tagged in names for code in {main(tag) for tag, _ in tagged} - {""})
+    counts = Counter(code for tagged in names for code in {language_subtag(tag) for tag, _ in tagged} - {""})
     order = sorted(counts, key=lambda code: (-counts[code], code))
     return [code for code in order if counts[code] >= SHARE * size]
 
 
-def main(tag: str) -> str:
+def language_subtag(tag: str) -> str:
     """The language of a tag, without its country; empty for one of `NO_LANGUAGE`.
 
-    >>> main("en-gb"), main("zxx")
+    >>> language_subtag("en-gb"), language_subtag("zxx")
     ('en', '')
     """
     code = tag.partition("-")[0]
@@ -169,11 +173,11 @@ def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | st
     """
     if len(frequent) < 2 or _is_named(wanted) or wanted == ALL:
         return
-    several = [label for label in labels if len({main(code) for code, _ in label.languages} - {""}) > 1]
-    named = ({main(tag) for tag, name in label.languages if name in label.names} for label in several)
+    several = [label for label in labels if len({language_subtag(code) for code, _ in label.languages} - {""}) > 1]
+    named = ({language_subtag(tag) for tag, name in label.languages if name in label.names} for label in several)
     used = Counter(code for tags in named for code in tags)
     chosen = [code for code in frequent if 2 * used[code] > len(several)] or frequent[:1]
-    taken = " and ".join(map(_spoken, chosen))
+    taken = " and ".join(map(_language_name, chosen))
     told = f"names in {', '.join(frequent)}; {taken} taken; {option('language')} chooses"
     if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
         if is_command():
@@ -181,7 +185,7 @@ def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | st
         note(f"{path}: {told}")
 
 
-def _spoken(tag: str) -> str:
+def _language_name(tag: str) -> str:
     """The name of a language, or its tag where it is unknown here."""
     try:
         return str(parse(tag))
@@ -191,16 +195,18 @@ def _spoken(tag: str) -> str:
 
 def _is_named(language: str | None) -> bool:
     """Whether somebody asked for one language or several; names in none are searched anyway."""
-    return language not in (None, AUTO, NONE, ALL) and any(main(part.strip().lower()) for part in language.split("+"))
+    return language not in (None, AUTO, NONE, ALL) and any(
+        language_subtag(part.strip().lower()) for part in language.split("+")
+    )
 
 
 def _tags(languages: str) -> list[str]:
     """Each language as a tag; a tag is kept as it is spelled, with its country."""
     parts = [part.strip().lower() for part in languages.split("+") if part.strip()]
-    return [part if "-" in part or len(part) == 2 or not main(part) else parse(part).code for part in parts]
+    return [part if "-" in part or len(part) == 2 or not language_subtag(part) else parse(part).code for part in parts]
 
 
-def _related(tag: str, available: Sequence[str]) -> str:
+def _find_related(tag: str, available: Sequence[str]) -> str:
     """Return this tag if available, or else a tag of the same language."""
-    same = [other for other in available if main(other) == main(tag)]
+    same = [other for other in available if language_subtag(other) == language_subtag(tag)]
     return tag if tag in same else next(iter(same), "")

@@ -21,13 +21,19 @@ import webencodings
 from rdflib import DCTERMS, RDF, RDFS, SKOS, Graph, URIRef
 from rdflib.term import Node
 
-from tagwright.core.checked import shown
-from tagwright.core.display import many
-from tagwright.core.progress import unlogged
+from tagwright.core.checked import show
+from tagwright.core.display import plural
+from tagwright.core.progress import silence_log
 from tagwright.errors import InputError
-from tagwright.readers.labels.jsonl import reached, replaced_ids
-from tagwright.readers.labels.languages import by_language, by_preference, choose_languages, main, searched
-from tagwright.readers.lines import decoded, open_bytes, open_lines, whole_characters
+from tagwright.readers.labels.jsonl import follow_steps, replaced_ids
+from tagwright.readers.labels.languages import (
+    by_language,
+    by_preference,
+    choose_languages,
+    language_subtag,
+    names_to_search,
+)
+from tagwright.readers.lines import decode_text, open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -54,20 +60,20 @@ def read_labels(
     which dct:isReplacedBy or dct:replaces says so, also by way of others that are out of use.
 
     A concept is a skos:Concept, or else what SKOS says a concept alone can have (`_concepts`). Where it has no
-    prefLabel, rdfs:label is its name. Deprecated concepts (`_deprecated`), those without a name and those without an
-    IRI are left out. The text beside the labels, which may be blank, is one line that counts them and the parents not
-    found.
+    prefLabel, rdfs:label is its name. Deprecated concepts (`_find_deprecated`), those without a name and those without
+    an IRI are left out. The text beside the labels, which may be blank, is one line that counts them and the parents
+    not found.
 
     Raises InputError for a file that is not SKOS in this format, and without rdflib; ConfigError for a language that
     it lacks.
     """
     graph = _parse(_text(path, file_format), path, file_format)
     every = _concepts(graph)
-    deprecated = _deprecated(graph)
+    deprecated = _find_deprecated(graph)
     concepts = sorted(node for node in every if isinstance(node, URIRef) and node not in deprecated)
     if not concepts:
         raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
-    tags = Counter(language for concept in concepts for language, _ in _preferred(graph, concept))
+    tags = Counter(language for concept in concepts for language, _ in _preferred_names(graph, concept))
     available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
     languages = choose_languages(available, language, path, likely)
     collections = _collections(graph)
@@ -92,7 +98,7 @@ def _left_out(labels: Sequence[Label], concepts: int, reasons: Mapping[str, int]
     counts = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
     parts = [
         f"{sum(reasons.values()):,} of {concepts:,} concepts left out: {counts}" if counts else "",
-        f"{many(missing, 'broader concept')} not found" if missing else "",
+        f"{plural(missing, 'broader concept')} not found" if missing else "",
     ]
     return "; ".join(filter(None, parts))
 
@@ -108,27 +114,27 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
         "broader": "broader", "related": "related", "inScheme": "schemes", "exactMatch": "exact", "closeMatch": "close",
     }  # fmt: skip
     for label in labels:
-        concept = _absolute(label.id)
+        concept = _to_uri(label.id)
         graph.add((concept, RDF.type, SKOS.Concept))
         for each in label.types:
-            graph.add((concept, RDF.type, _absolute(each)))
+            graph.add((concept, RDF.type, _to_uri(each)))
         for name, field in fields.items():
             for each in getattr(label, field):
-                graph.add((concept, SKOS[name], _absolute(each)))
+                graph.add((concept, SKOS[name], _to_uri(each)))
         for each in label.replaces:
-            graph.add((concept, DCTERMS.replaces, _absolute(each)))
+            graph.add((concept, DCTERMS.replaces, _to_uri(each)))
         for each in label.collections:
-            graph.add((_absolute(each), RDF.type, SKOS.Collection))
-            graph.add((_absolute(each), SKOS.member, concept))
+            graph.add((_to_uri(each), RDF.type, SKOS.Collection))
+            graph.add((_to_uri(each), SKOS.member, concept))
         for kind, code, text in _literals(label):
             graph.add((concept, SKOS[kind], rdflib.Literal(text, lang=code or None)))
-    with unlogged("rdflib"):
+    with silence_log("rdflib"):
         yield from graph.serialize(format=_PARSERS[file_format]).rstrip("\n").split("\n")
 
 
 def is_uri(label_id: str) -> bool:
     """Whether an id is written as it is."""
-    return str(_absolute(label_id)) == label_id
+    return str(_to_uri(label_id)) == label_id
 
 
 def _literals(label: Label) -> Iterator[tuple[str, str, str]]:
@@ -145,7 +151,7 @@ def _literals(label: Label) -> Iterator[tuple[str, str, str]]:
         yield "notation", "", label.notation
 
 
-def _absolute(label_id: str) -> URIRef:
+def _to_uri(label_id: str) -> URIRef:
     """An id as a URI."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", label_id) is None:  # a relative one
         return URIRef(_BASE + quote(label_id, safe="#/:"))
@@ -161,9 +167,9 @@ def _text(path: Path | str, file_format: Format) -> str:
     said = re.match(rb"""<\?xml\b[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["']""", content)
     named = webencodings.lookup(said[1].decode()) if said else None
     if said and not named:
-        problem = f"is XML in the unknown encoding {shown(said[1].decode())}; save it as UTF-8"
+        problem = f"is XML in the unknown encoding {show(said[1].decode())}; save it as UTF-8"
         raise InputError(problem, path, 1)
-    text = decoded(content, path, named.codec_info.name if named else "utf-8")
+    text = decode_text(content, path, named.codec_info.name if named else "utf-8")
     declared = r"""(\A<\?xml\b[^>]*?)\sencoding\s*=\s*(?:"[^"]*"|'[^']*')"""
     return re.sub(declared, r"\1", text, count=1)  # the text is decoded; the parsers would decode it again
 
@@ -172,7 +178,7 @@ def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
     if file_format == "rdfxml":
         text = _written_out(text, path)
     try:
-        with unlogged("rdflib"):  # it warns, with tracebacks, about dates and URIs that are not read here
+        with silence_log("rdflib"):  # it warns, with tracebacks, about dates and URIs that are not read here
             return Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
     except Exception as error:  # for broken input the parsers raise IndexError, RecursionError and many more
         raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
@@ -194,7 +200,7 @@ def _written_out(text: str, path: Path | str) -> str:
         found = values.get(match[1] or "")
         left -= len(found or "")
         if left < 0:
-            raise InputError(f"grows more than 5 times by the XML entity {shown(match[1])}; write it out", path)
+            raise InputError(f"grows more than 5 times by the XML entity {show(match[1])}; write it out", path)
         return match[0] if found is None else found
 
     reference = r"(?s)<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);"  # none within comments and CDATA
@@ -207,12 +213,12 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
 
     def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
         if system or public:
-            problem = f"refers to the document type {shown(system or public)}, which is never read; remove it"
+            problem = f"refers to the document type {show(system or public)}, which is never read; remove it"
             raise InputError(problem, path, parser.CurrentLineNumber)
 
     def entity(name: str, parameter: bool, value: str | None, *_: str | None) -> None:
         if parameter or value is None or len(value) > 200 or set(value) & set("&%<"):
-            problem = f"declares the XML entity {shown(name)}; only short ones without references may be; write it out"
+            problem = f"declares the XML entity {show(name)}; only short ones without references may be; write it out"
             raise InputError(problem, path, parser.CurrentLineNumber)
         entities.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
 
@@ -268,7 +274,7 @@ def _concepts(graph: Graph) -> set[Node]:
     return of_types(graph.transitive_subjects(RDFS.subClassOf, SKOS.Concept)) | (others - groups)
 
 
-def _deprecated(graph: Graph) -> set[Node]:
+def _find_deprecated(graph: Graph) -> set[Node]:
     """The resources that are out of use.
 
     Signs of it are a property called deprecated (owl:deprecated), a status (euvoc:status, adms:status, vs:term_status)
@@ -276,7 +282,7 @@ def _deprecated(graph: Graph) -> set[Node]:
     """
     nodes = set(graph.subjects(DCTERMS.isReplacedBy, None))
     for predicate in graph.predicates(unique=True):
-        name = _local(predicate).casefold()
+        name = _last_part(predicate).casefold()
         if name == "deprecated":
             nodes.update(
                 node for node, value in graph.subject_objects(predicate) if str(value).lower() in ("true", "1")
@@ -285,7 +291,7 @@ def _deprecated(graph: Graph) -> set[Node]:
             begins = ["deprecated", "obsolete"]
             begins += [] if predicate == RDF.type else ["retired", "withdrawn", "superseded", "archaic"]
             pairs = graph.subject_objects(predicate)
-            nodes.update(node for node, value in pairs if _local(value).lower().startswith(tuple(begins)))
+            nodes.update(node for node, value in pairs if _last_part(value).lower().startswith(tuple(begins)))
     return nodes
 
 
@@ -293,7 +299,7 @@ def _replacements(graph: Graph) -> dict[str, set[str]]:
     """Id of a concept -> those in its place, by dct:isReplacedBy, by dct:replaces turned round, and the like."""
     found = defaultdict[str, set[str]](set)
     for predicate in graph.predicates(unique=True):
-        name = _local(predicate).casefold()
+        name = _last_part(predicate).casefold()
         if name in ("isreplacedby", "replacedby", "useinstead", "replaces"):
             for one, other in graph.subject_objects(predicate):
                 old, new = (other, one) if name == "replaces" else (one, other)
@@ -302,7 +308,7 @@ def _replacements(graph: Graph) -> dict[str, set[str]]:
     return found
 
 
-def _local(node: Node) -> str:
+def _last_part(node: Node) -> str:
     """The last part of an address."""
     return re.split("[/#]", str(node))[-1]
 
@@ -313,7 +319,7 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
     def sorted_(texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         return sorted(texts, key=lambda text: (by_preference(text[0], languages), text))
 
-    names = sorted_(_preferred(graph, concept))
+    names = sorted_(_preferred_names(graph, concept))
     for kind in ("altLabel", "hiddenLabel"):
         names += sorted_(_texts(graph, concept, kind))
     if not names:
@@ -321,11 +327,11 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
     notes = list(
         dict.fromkeys(each for kind in ("definition", "scopeNote") for each in sorted_(_texts(graph, concept, kind)))
     )
-    wanted = {"", *map(main, languages), main(names[0][0])}
+    wanted = {"", *map(language_subtag, languages), language_subtag(names[0][0])}
     return Label(
         _clean(concept),
-        searched(names, languages),
-        next((text for language, text in notes if main(language) in wanted), ""),
+        names_to_search(names, languages),
+        next((text for language, text in notes if language_subtag(language) in wanted), ""),
         languages=by_language(name for name in names if name[0]),
         notation=min((_clean(str(value)) for value in graph.objects(concept, SKOS.notation)), default=""),
         descriptions=by_language(notes) if len(notes) > 1 or any(language for language, _ in notes) else (),
@@ -334,7 +340,7 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
 
 
 def _links(graph: Graph, concept: URIRef) -> dict[str, tuple[str, ...]]:
-    """What the concept is, what it belongs to, and the concepts that it is joined to: sorted URIs by field."""
+    """Return the types of a concept, its schemes and collections, and related concepts: sorted URIs by field."""
 
     def linked(*properties: URIRef, inverse: Iterable[URIRef] = ()) -> tuple[str, ...]:
         found = {node for each in properties for node in graph.objects(concept, each)}
@@ -360,7 +366,7 @@ def _collections(graph: Graph) -> dict[Node, tuple[str, ...]]:
         with contextlib.suppress(ValueError):  # of a list with a cycle, after its items
             for member in graph.items(members):
                 direct[member].add(collection)
-    return {member: _ids(reached(member, direct)) for member in direct}
+    return {member: _ids(follow_steps(member, direct)) for member in direct}
 
 
 def _ids(nodes: Iterable[Node]) -> tuple[str, ...]:
@@ -368,7 +374,7 @@ def _ids(nodes: Iterable[Node]) -> tuple[str, ...]:
     return tuple(sorted(_clean(str(node)) for node in nodes if isinstance(node, URIRef)))
 
 
-def _preferred(graph: Graph, concept: Node) -> list[tuple[str, str]]:
+def _preferred_names(graph: Graph, concept: Node) -> list[tuple[str, str]]:
     """The preferred names with their languages; where there is none, rdfs:label."""
     return list(_texts(graph, concept, "prefLabel")) or list(_literal(graph.objects(concept, RDFS.label)))
 

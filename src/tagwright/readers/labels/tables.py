@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from tagwright.core.checked import shown
-from tagwright.core.display import few, many
+from tagwright.core.checked import show
+from tagwright.core.display import list_first, plural
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.columns import listed
-from tagwright.readers.headers import DOCUMENT, LABEL, among, language_of, recognised
+from tagwright.readers.documents.columns import parse_list
+from tagwright.readers.headers import DOCUMENT, LABEL, is_among_words, language_of, recognise_columns
 from tagwright.readers.labels.jsonl import LISTS, REPLACED_BY, by_code, in_place_of
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
@@ -38,7 +38,9 @@ def read_label_table(
 ) -> Iterator[tuple[int, Label]]:
     """The labels of a table, each with its line. language, likely: as in `Vocabulary.read`. Raises InputError."""
     if file_format == "xlsx":
-        rows = workbook_rows(path, lambda cells: bool(recognised([cell.strip().casefold() for cell in cells], LABEL)))
+        rows = workbook_rows(
+            path, lambda cells: bool(recognise_columns([cell.strip().casefold() for cell in cells], LABEL))
+        )
     else:
         rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
     first = next(rows, None)
@@ -70,20 +72,20 @@ def read_label_rows(
     InputError with the row, ConfigError for an unknown part.
     """
     if unknown := [part for part in given if part not in LABEL]:
-        raise ConfigError(f"a label has no field {shown(unknown[0])}; the fields are {', '.join(LABEL)}")
+        raise ConfigError(f"a label has no field {show(unknown[0])}; the fields are {', '.join(LABEL)}")
     every = [(row, {str(key): value for key, value in record.items()}) for row, record in rows]
     if not every:
         return
     header = list(dict.fromkeys(column for _, record in every for column in record))
-    names = ", ".join(map(shown, header))
+    names = ", ".join(map(show, header))
     if absent := [column for column in given.values() if column not in header]:
-        raise InputError(f"the labels have no column {shown(absent[0])}; the columns are {names}")
+        raise InputError(f"the labels have no column {show(absent[0])}; the columns are {names}")
     columns = _columns(header, given, Place("labels"))
     named = [column for part in ("name", "names") for column, _ in columns.get(part, ())]
     cells = ((row, [record[column] for column in named if column in record]) for row, record in every)
     if nameless := {row for row, texts in cells if texts and all(map(is_missing, texts))}:
-        numbers = few([str(row) for row in sorted(nameless)])
-        _log.warning("labels: %s without a name left out: %s", many(len(nameless), "row"), numbers)
+        numbers = list_first([str(row) for row in sorted(nameless)])
+        _log.warning("labels: %s without a name left out: %s", plural(len(nameless), "row"), numbers)
         every = [(row, record) for row, record in every if row not in nameless]
     yield from with_parents(_labels(every, columns, "labels"), "labels")
 
@@ -117,7 +119,7 @@ _Columns: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 
 def _is_header(cells: Sequence[str]) -> bool:
     """Whether the first line of a TSV names columns: those of ids, or two parts of a label."""
-    return not {"id", "uri"}.isdisjoint(cells) or len(recognised(cells, LABEL)) > 1
+    return not {"id", "uri"}.isdisjoint(cells) or len(recognise_columns(cells, LABEL)) > 1
 
 
 def _columns(header: Sequence[str], given: Mapping[str, str], place: Place) -> _Columns:
@@ -128,7 +130,7 @@ def _columns(header: Sequence[str], given: Mapping[str, str], place: Place) -> _
     free = [column for column in header if column not in given.values()]
     tagged = {column: language for column in free if (language := _language(column))[0]}
     plain = [column for column in free if column not in tagged]
-    if [*tagged] == ["label_id"] and "id" not in {*found, *recognised(plain, LABEL)}:  # no names in Indonesian
+    if [*tagged] == ["label_id"] and "id" not in {*found, *recognise_columns(plain, LABEL)}:  # no names in Indonesian
         tagged, plain = {}, free
     own = {*found, *plain, *(part for part, _ in tagged.values())}
     words = dict(LABEL)
@@ -137,7 +139,7 @@ def _columns(header: Sequence[str], given: Mapping[str, str], place: Place) -> _
     if own & {"description", "descriptions"}:
         words["description"] = ("description",)
     together = {"id": ("id", "uri"), "name": ("name", "label")}  # columns that may stand beside each other
-    for part, column in recognised(plain, {part: words[part] for part in words if part not in found}).items():
+    for part, column in recognise_columns(plain, {part: words[part] for part in words if part not in found}).items():
         also = [other for other in together.get(part, ()) if other in plain and other != column]
         found[part] = [(each, "") for each in (column, *also)]
     for column, (part, tag) in tagged.items():
@@ -160,24 +162,26 @@ def _language(column: str) -> tuple[str, str]:
 
 
 def _is_usual(column: str) -> bool:
-    return any(among(column, words) for words in LABEL.values())
+    return any(is_among_words(column, words) for words in LABEL.values())
 
 
 def _check(found: _Columns, header: Sequence[str], given: Mapping[str, str], place: Place) -> None:
     """Raise InputError unless the columns are those of labels."""
     names = [column for part in ("name", "names") for column, _ in found.get(part, ())]
-    titles = [column for column in names if among(column, DOCUMENT["title"]) and not among(column, ["name"])]
+    titles = [
+        column for column in names if is_among_words(column, DOCUMENT["title"]) and not is_among_words(column, ["name"])
+    ]
     beside_titles = ("abstract", "labels", "subjects", "subject headings", "subject uris", "keywords")
-    documents = [column for column in header if among(column, beside_titles)]
+    documents = [column for column in header if is_among_words(column, beside_titles)]
     if documents and not given and titles == names:
         raise place.error(f"the columns are those of documents ({', '.join(header)}), expected labels")
     if len(set(header)) < len(header) or (not names and place.line is not None):
         wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
-        raise place.error(f"the columns are {shown(header)}, expected {wanted}")
+        raise place.error(f"the columns are {show(header)}, expected {wanted}")
     if not names:
         raise InputError(
-            f"the labels have the columns {', '.join(map(shown, header))}, and none is called name; say which holds "
-            f"the names: Vocabulary.of(labels, name={shown(header[0])})"
+            f"the labels have the columns {', '.join(map(show, header))}, and none is called name; say which holds "
+            f"the names: Vocabulary.of(labels, name={show(header[0])})"
         )
 
 
@@ -215,7 +219,7 @@ def _labels(
     if unused:
         _log.warning(
             "%s: %d of %d labels are deprecated (a URI without a name) and left out: %s",
-            path, len(unused), count, few(unused),
+            path, len(unused), count, list_first(unused),
         )  # fmt: skip
     yield from in_place_of(labels, out_of_use, path)
 
@@ -225,8 +229,8 @@ def _label(texts: Mapping[str, Sequence[tuple[str, str]]], columns: _Columns, pl
     label_id = bare_id(raw_id) if "id" in columns else "".join(name for _, name in named[:1])
     if not label_id or not (named or re.match(r"<.+>$|[A-Za-z][\w+.-]*://", raw_id)):
         missing = ["id"] if named else ["name", "names"]
-        fitting = [shown(column) for part in missing for column, _ in columns.get(part, ())]
-        whose = f"label {shown(label_id)} " if label_id else ""
+        fitting = [show(column) for part in missing for column, _ in columns.get(part, ())]
+        whose = f"label {show(label_id)} " if label_id else ""
         raise place.error(f"{whose}has no {missing[0]}; fill in the column {' or '.join(fitting)}")
     tagged = (pair for pair in texts.get("description", ()) if pair[0])
     described = by_language((*tagged, *texts.get("descriptions", ())))
@@ -266,12 +270,12 @@ def bare_id(label_id: str) -> str:
 
 
 def split_texts(cell: str, separators: str | None = "|;") -> list[str]:
-    """The texts in a cell: a list (`listed`), or separated by the first of these separators that it holds.
+    """The texts in a cell: a list (`parse_list`), or separated by the first of these separators that it holds.
 
     >>> split_texts("Birds; Aves"), split_texts("a;b|c"), split_texts("['Birds', 'Aves']")
     (['Birds', 'Aves'], ['a;b', 'c'], ['Birds', 'Aves'])
     """
-    if (texts := listed(cell)) is None:
+    if (texts := parse_list(cell)) is None:
         mark = next((each for each in separators or "" if each in cell), None)
         texts = cell.split(mark) if mark else [cell]
     return [text for each in texts if (text := clean(each).strip())]
@@ -295,7 +299,7 @@ def _row(label: Label, one_line: bool) -> dict[str, str]:
 
 
 def _cell(texts: Sequence[str], one_line: bool, separators: str | None = "|;") -> str:
-    """What `split_texts` reads as these texts."""
+    """Return a cell that `split_texts` reads as these texts."""
     plain = "|".join(texts)
     if separators and len(texts) == 1 and ";" in plain:
         plain += "|"
@@ -329,7 +333,9 @@ def with_parents(labels: Iterable[tuple[int, Label]], path: Path | str) -> Itera
         broader = tuple(name or parent for parent, name in zip(label.broader, named, strict=True))
         resolved.append((line, label if broader == label.broader else replace(label, broader=broader)))
     if missing:
-        _log.warning("%s: %d of %d parents are no label: %s", path, len(missing), count, few([*dict.fromkeys(missing)]))
+        _log.warning(
+            "%s: %d of %d parents are no label: %s", path, len(missing), count, list_first([*dict.fromkeys(missing)])
+        )
     return iter(resolved)
 
 

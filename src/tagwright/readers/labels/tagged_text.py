@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tagwright.core.display import few, many
+from tagwright.core.display import list_first, plural
 from tagwright.core.progress import note
 from tagwright.readers.account import say_unused
 from tagwright.types import Label
@@ -80,10 +80,12 @@ def read_tagged(lines: Sequence[Line], path: Path) -> Iterator[tuple[int, Label]
             yield starts[term], Label(term, names, " ".join(entry["description"]), tuple(above), related=tuple(related))
     note(f"{path}: read as a thesaurus in tagged text (UF, BT, NT, RT, SN, USE)")
     if missing := [each for each in mentioned if each.casefold() not in labels]:
-        problem, named = "%s: %d of %d references are to no term of the file: %s", few([*dict.fromkeys(missing)])
+        problem, named = "%s: %d of %d references are to no term of the file: %s", list_first([*dict.fromkeys(missing)])
         _log.warning(problem, path, len(missing), len(mentioned), named)
     if left_out:
-        _log.warning("%s: %s that stand for several, left out: %s", path, many(len(left_out), "term"), few(left_out))
+        _log.warning(
+            "%s: %s that stand for several, left out: %s", path, plural(len(left_out), "term"), list_first(left_out)
+        )
 
 
 def _entries(lines: Sequence[Line], path: Path) -> tuple[dict[str, dict[str, list[str]]], dict[str, int]]:

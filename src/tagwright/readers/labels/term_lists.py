@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tagwright.core.checked import shown
-from tagwright.core.display import few, many
+from tagwright.core.checked import show
+from tagwright.core.display import list_first, plural
 from tagwright.errors import InputError
 from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged
 from tagwright.readers.lines import is_missing, open_lines
@@ -30,10 +30,10 @@ def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
     [('Bees', ('Bees',))]
     """
     if isinstance(items, str):
-        raise InputError(f"the labels are the text {shown(items)}, expected a list of names or of labels")
+        raise InputError(f"the labels are the text {show(items)}, expected a list of names or of labels")
     every = list(enumerate(items, 1))
     if blank := [str(position) for position, item in every if is_missing(item)]:
-        _log.warning("labels: %s without a name left out: %s", many(len(blank), "row"), few(blank))
+        _log.warning("labels: %s without a name left out: %s", plural(len(blank), "row"), list_first(blank))
     return tuple(_as_label(item, position) for position, item in every if not is_missing(item))
 
 
@@ -41,7 +41,7 @@ def _as_label(item: object, position: int) -> Label:
     if isinstance(item, Label):
         return item
     if not isinstance(item, str):
-        raise InputError(f"label {position} is {shown(item)}, expected a name or a Label(id, names)")
+        raise InputError(f"label {position} is {show(item)}, expected a name or a Label(id, names)")
     name = clean(item).strip()
     return Label(name, (name,))
 
@@ -73,7 +73,9 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
             broader = (ids[above],) if above in ids else ()
             yield line, Label(ids[names], (names[-1],), ARROW.join(above), broader)
     if repeated:
-        _log.warning("%s: %s left out, which are repeated: %s", path, many(len(repeated), "line"), few(repeated))
+        _log.warning(
+            "%s: %s left out, which are repeated: %s", path, plural(len(repeated), "line"), list_first(repeated)
+        )
 
 
 _OTHER_FORMATS: Mapping[str, str] = {

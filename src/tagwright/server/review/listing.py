@@ -26,12 +26,12 @@ class Listed(NamedTuple):
     time: str
 
 
-def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> list[Listed]:
+def list_documents(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> list[Listed]:
     """Return documents in order. query: a part of the title, the id or a reviewer's name."""
     states, events = decisions.states(), dict[str, list[Decision]]()
     for event in decisions.current():
         events.setdefault(event.document, []).append(event)
-    rows = (_listed(entry, states.get(entry.id), events.get(entry.id, [])) for entry in entries)
+    rows = (_list_entry(entry, states.get(entry.id), events.get(entry.id, [])) for entry in entries)
     part, person = query.casefold(), person_of(query)
 
     def fits(row: Listed) -> bool:
@@ -41,7 +41,7 @@ def listed(entries: Iterable[Entry], decisions: Decisions, query: str = "") -> l
     return [row._replace(title=row.title[:TITLE]) for row in rows if fits(row)]
 
 
-def ordered(rows: Iterable[Listed], column: str) -> list[Listed]:
+def order_rows(rows: Iterable[Listed], column: str) -> list[Listed]:
     """Return documents in the order of a column: the name of a field, after "-" if descending; "" for the given one.
 
     Those without a title stand where their id belongs; those without reviewers or time come last in either order.
@@ -59,7 +59,7 @@ def ordered(rows: Iterable[Listed], column: str) -> list[Listed]:
     return sorted(found, key=lambda row: value(row) in ((), ""))
 
 
-def _listed(entry: Entry, state: DocumentState | None, events: list[Decision]) -> Listed:
+def _list_entry(entry: Entry, state: DocumentState | None, events: list[Decision]) -> Listed:
     is_done, is_skipped = (state.done_by, state.skipped_by) if state else ((), ())
     return Listed(
         *entry,

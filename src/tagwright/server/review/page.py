@@ -31,24 +31,24 @@ from tagwright.review.export import DOWNLOADS, Exporter, write_export
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Role, Session, check_origin
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 from tagwright.server.entrance import Entrance, Page, Sessions
 from tagwright.server.follower import Follower
-from tagwright.server.languages import Text, _, number, translated, translated_error
+from tagwright.server.languages import Text, _, number, translate, translated_error
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_bodies import (
     Form,
     Upload,
-    apart,
     read_documents,
     read_form,
+    run_apart,
     run_on,
     shown_name,
-    stored,
+    store_upload,
     text_of,
 )
-from tagwright.server.review.listing import listed, ordered
+from tagwright.server.review.listing import list_documents, order_rows
 from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
@@ -160,17 +160,17 @@ class ReviewPages:
     ) -> Response:  # fmt: skip
         """Show the documents, of the state and with the text that the address asks for, statistics, and forms.
 
-        ?q= and ?state= choose documents, see `listed`, ?sort= orders them, see `ordered`, ?from= is the number of the
-        first one shown. The forms add documents and train the tagger. of_records: what is wrong with a file of records
-        or its codes. unwritten: what of the review could not be written into it.
+        ?q= and ?state= choose documents, see `list_documents`, ?sort= orders them, see `order_rows`, ?from= is the
+        number of the first one shown. The forms add documents and train the tagger. of_records: what is wrong with a
+        file of records or its codes. unwritten: what of the review could not be written into it.
         """
         review, query, asked = self.review, _query(request), request.query_params
         state, order, first = asked.get("state", ""), asked.get("sort", ""), _digits(asked.get("from", "")) or 1
 
         def content() -> dict[str, Any]:
             entries, gone = review.documents.entries(), review.gone()
-            found = listed(entries, review.decisions, query)
-            documents = ordered((row for row in found if state in ("", row.state)), order)
+            found = list_documents(entries, review.decisions, query)
+            documents = order_rows((row for row in found if state in ("", row.state)), order)
             counts, statistics = Counter(row.state for row in found), review.decisions.statistics()
             shown = {"listed": documents, "counts": counts, "statistics": statistics}
             lost = [(entry, gone[entry.id]) for entry in entries if entry.id in gone]
@@ -201,7 +201,7 @@ class ReviewPages:
                 except InputError as error:
                     problems.append(translated_error(error))
                 except Busy as error:
-                    problems.append(f"{clean(file.name)}: {translated(error.detail)}")
+                    problems.append(f"{clean(file.name)}: {translate(error.detail)}")
         message = _("Documents added: %(count)s") % {"count": number(f"{added:,}")}
         if changed:
             known = _("ids known with another text, each text now a document of its own: %(count)s (first: %(first)s)")
@@ -213,7 +213,7 @@ class ReviewPages:
         if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
             raise Problem(404, _("There is no such format"))
         await request.app.state.turns.alone(request)
-        target = await asyncio.to_thread(current().held.enter_context, scratch_folder()) / "export"
+        target = await asyncio.to_thread(get_current_request().held.enter_context, scratch_folder()) / "export"
         file, model = self.review.file, self.review.model.snapshot()
         try:
             if file.path.stat().st_size < LARGE:
@@ -221,7 +221,7 @@ class ReviewPages:
             else:
                 names = await asyncio.to_thread(model.saved_names)
                 given = {"file": file.path.resolve(), "output": wanted, "names": names, "target": target}
-                await apart(request, partial(self._exports.ask, "write", **given))
+                await run_apart(request, partial(self._exports.ask, "write", **given))
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
             return await self.overview(request, session, problem=problem)
@@ -239,8 +239,8 @@ class ReviewPages:
             problem = _("Give the code of the vocabulary, as its ids do not show it; write local if it has none.")
             return await self.overview(request, session, of_records=problem)
         try:
-            folder = await asyncio.to_thread(current().held.enter_context, scratch_folder())
-            file, left_out = await apart(request, self._enriched, folder, records, *codes, form)
+            folder = await asyncio.to_thread(get_current_request().held.enter_context, scratch_folder())
+            file, left_out = await run_apart(request, self._enriched, folder, records, *codes, form)
         except (StorageError, Problem):
             raise
         except TagwrightError as error:
@@ -261,7 +261,7 @@ class ReviewPages:
     def _enriched(self, folder: Path, records: Upload, source: str, agency: str, form: Form) -> tuple[Path, LeftOut]:
         """Return the enriched copy, made by a process of its own, and what of the review is not in it."""
         shown, names = shown_name(records.name), self.review.model.saved_names()
-        path, copy = stored(folder, shown, records.content), folder / "enriched"
+        path, copy = store_upload(folder, shown, records.content), folder / "enriched"
         chosen = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
         paths = {"records": path, "output": copy, "names": names, "reviews": self.review.file.path.resolve()}
         given = {**paths, "source": source, "agency": agency, "is_command": is_command(), **chosen}
@@ -305,7 +305,7 @@ class ReviewPages:
         return RedirectResponse("/review/overview", 303)
 
     def _trained(self) -> dict[str, Any]:
-        """What the overview says of versions and of the last training, and the versions that can be changed to.
+        """Return the overview's lines on versions and the last training, and the versions that can be changed to.
 
         newest: the one trained last, before: the one used before the present one; "" for none.
         """
@@ -331,7 +331,7 @@ class ReviewPages:
     def _differences(self) -> list[dict[str, Any]]:
         """Return what the page shows of each difference on a known document; labels that are gone by their ids."""
         entries = {entry.id: entry for entry in self.review.documents.entries()}
-        vocabulary, language = self.review.model.tagger.vocabulary, current().language
+        vocabulary, language = self.review.model.tagger.vocabulary, get_current_request().language
         return [
             {
                 **each._asdict(),

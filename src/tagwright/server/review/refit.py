@@ -27,7 +27,7 @@ from tagwright.data.corpus import text_groups
 from tagwright.errors import TagwrightError
 from tagwright.models import Models, Version
 from tagwright.models.record import BLIND, measured_blind
-from tagwright.readers.documents.catalogue import relabelled
+from tagwright.readers.documents.catalogue import relabel_document
 from tagwright.review.blind import FEWEST, measured_gain
 from tagwright.server.languages import Text
 from tagwright.server.review.review import Review, TrainingData
@@ -78,7 +78,7 @@ class Trained(NamedTuple):
             return None
 
     def sentences(self, folder: str) -> tuple[Text, ...]:
-        """What was trained, how good it is, and what flatters. folder: the name of that of the versions."""
+        """Describe what was trained, its scores, and their bias. folder: the name of that of the versions."""
         form = "Version %(version)s of %(folder)s: trained on %(count)s documents, %(date)s."
         made = Text(form, version=self.version, folder=folder, count=f"{self.reviews:,}", date=self.date)
         form = (
@@ -116,7 +116,7 @@ def refit_combiner(tagger: Tagger, data: TrainingData) -> Tagger:
     Labels never shown to a reviewer are no examples. Raises ConfigError for fewer than two documents with labels, and
     for a combiner of another package.
     """
-    labelled = [relabelled(each, ids) for each, ids in zip(data.documents, data.labels, strict=True)]
+    labelled = [relabel_document(each, ids) for each, ids in zip(data.documents, data.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in data.judged])
     job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")
@@ -172,7 +172,7 @@ class Refitter:
         return next((found for version in newest_first if (found := Trained.of(version))), None)
 
     def outcome(self, last: Trained | None) -> tuple[Text, ...]:
-        """What the page says of the last training, a text for each sentence. last: the newest version, see there."""
+        """Describe the last training for the page, a text for each sentence. last: the newest version, see there."""
         if self.problem:
             return (self.problem,)
         return last.sentences(self.folder.name) if last and not self.is_running else ()

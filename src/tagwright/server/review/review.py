@@ -21,7 +21,7 @@ from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, draw_candidate
 from tagwright.review.sampling import sample
-from tagwright.server.current_request import current
+from tagwright.server.current_request import get_current_request
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.rows import Block, Row, found_row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
@@ -150,7 +150,9 @@ class Review:
         drawn = drawn_blind(document.id, self.blind_share)
         is_blind = drawn and await asyncio.to_thread(self.decisions.can_be_blind, document.id, reviewer)
         candidates = [] if is_blind else await self._suggest(model, number, document)
-        await current().record([document], [[candidate.suggestion for candidate in candidates]])  # in the audit log
+        await get_current_request().record(
+            [document], [[candidate.suggestion for candidate in candidates]]
+        )  # in the audit log
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
                      confidence=suggestion.confidence, drawn_from=drawn_from, model=model.version)
@@ -181,7 +183,7 @@ class Review:
 
     def gone(self, of: Sequence[str] | None = None) -> dict[str, GoneLabels]:
         """Return id of a document -> its accepted labels that are gone from the vocabulary. of: ids; None: all."""
-        vocabulary, language = self.model.tagger.vocabulary, current().language
+        vocabulary, language = self.model.tagger.vocabulary, get_current_request().language
         return {
             document: {old: [(id_, vocabulary[id_].name_in(language)) for id_ in new] for old, new in labels.items()}
             for document, labels in gone_labels(self.decisions, vocabulary, of).items()
@@ -191,7 +193,10 @@ class Review:
         """Return up to ten labels that match a query, the best first, to add to a document, see `found_row`."""
         model, uses = self.model.snapshot(), self.decisions.uses()
         vocabulary = model.tagger.vocabulary
-        found, language = [vocabulary.ids[position] for position in model.search()(query, 10)], current().language
+        found, language = (
+            [vocabulary.ids[position] for position in model.search()(query, 10)],
+            get_current_request().language,
+        )
         rows = (found_row(vocabulary, id_, query, language) for id_ in found)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
@@ -268,7 +273,7 @@ class Review:
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
-        uses, language = self.decisions.uses(), current().language
+        uses, language = self.decisions.uses(), get_current_request().language
         rows = [suggested_row(tagger, document, suggestion, rank, language) for suggestion, rank, _ in candidates]
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
@@ -288,6 +293,8 @@ def _subjects(document: Document, vocabulary: Vocabulary) -> list[RecordSubject]
             others.append(RecordSubject("", read_reference(text)[1] or text, source or other))
         else:
             label = vocabulary[position]
-            known.setdefault(label.id, RecordSubject(label.id, label.name_in(current().language), source, text))
+            known.setdefault(
+                label.id, RecordSubject(label.id, label.name_in(get_current_request().language), source, text)
+            )
     others += [RecordSubject("", name, "") for name in document.metadata.get("subject", ())]
     return [*known.values(), *others]

@@ -21,8 +21,8 @@ from tagwright.core.extras import require
 from tagwright.core.saved import digest, read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import largest_cells
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.layers import unit
-from tagwright.encoders.sentence_transformer import once
+from tagwright.encoders.layers import normalize_in_place
+from tagwright.encoders.sentence_transformer import cached_once
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Label, Longs, Run
 
@@ -114,7 +114,7 @@ class Vectors:
         They do not depend on the other queries, nor does which of equal ones are among them.
         """
         rows, labels, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
-        margin = 4 * rounding(self.codes.shape[1])
+        margin = 4 * rounding_error(self.codes.shape[1])
         for start, block in self.blocks():
             for first in range(0, len(queries), QUERIES):
                 cosines = queries[first : first + QUERIES] @ block.T
@@ -177,7 +177,7 @@ class Index:
     def build(cls, vectors: Vectors, name: str) -> Index:
         """Train on a sample, add all, and double the effort until RECALL is reached. Seeded."""
         queries = _made_up_queries(vectors, 256)
-        exact, index = vectors.nearest(queries, 10), cls(_filled(vectors, name), name, effort=1)
+        exact, index = vectors.nearest(queries, 10), cls(_fill_index(vectors, name), name, effort=1)
         while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.effort < 4096:
             index = replace(index, effort=2 * index.effort)
         return index
@@ -236,7 +236,7 @@ class Search:
     def __init__(self, vectors: Vectors, kind: Kind, index: Index | None = None) -> None:
         self.vectors, self._kind, self._loaded = vectors, kind, index
 
-    @once
+    @cached_once
     def index(self) -> Index | None:
         """The index, built if it is not there yet; None where every vector is compared."""
         name = None if self._loaded else index_name(self._kind, len(self.vectors))
@@ -286,7 +286,7 @@ def index_name(kind: Kind, size: int) -> str | None:
     return f"IVF{2 ** round(np.log2(2 * size**0.5))},SQ8"
 
 
-def _filled(vectors: Vectors, name: str) -> Any:
+def _fill_index(vectors: Vectors, name: str) -> Any:
     """A FAISS index, trained on a sample, with all vectors."""
     require("an index of label vectors", "faiss")
     import faiss
@@ -299,13 +299,13 @@ def _filled(vectors: Vectors, name: str) -> Any:
     return index
 
 
-def rounding(dim: int) -> float:
+def rounding_error(dim: int) -> float:
     """The most by which the computed product of two vectors of norm 1 may be off in float32 (Higham 2002, section 3.1).
 
     Computed in two ways it differs by at most twice as much, and so does the k-th largest of several: what is four
     times as much above or below the k-th one way is so the other way.
 
-    >>> rounding(384) < 2.3e-5
+    >>> rounding_error(384) < 2.3e-5
     True
     """
     return dim * float(np.finfo(np.float32).eps) / 2
@@ -370,7 +370,7 @@ class RoughLabels:
             raise ModelError("the encoder has no table of input embeddings, which propose labels; save the model again")
         return self.search.nearest(self._sketch(texts), count)
 
-    @once
+    @cached_once
     def _sketch(self) -> Sketch | None:
         return self._make_sketch()
 
@@ -435,4 +435,4 @@ class PendingLabels:
 def mean_of_views(vectors: Floats, labels: int) -> Floats:
     """(labels, dim) of norm 1, from the vectors of their texts, those of a label one after the other."""
     mean: Floats = vectors.reshape(labels, -1, vectors.shape[-1]).mean(axis=1) if labels else vectors
-    return unit(mean)
+    return normalize_in_place(mean)

@@ -32,7 +32,7 @@ from tagwright.stages.dense.index import (
     Vectors,
     mean_of_views,
 )
-from tagwright.stages.evidence import Span, strongest, text_of
+from tagwright.stages.evidence import Span, strongest_spans, text_of
 from tagwright.text import language
 from tagwright.text.batch import Batch
 from tagwright.text.words import sentence_spans
@@ -231,7 +231,10 @@ class Dense(Retriever):
             return [()] * len(labels)
         pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
         cosines = [(pieces @ self._some(np.array([label]))[0]).tolist() for label in labels]
-        return [strongest(((*span, x) for span, x in zip(spans, of_label, strict=True)), SPANS) for of_label in cosines]
+        return [
+            strongest_spans(((*span, x) for span, x in zip(spans, of_label, strict=True)), SPANS)
+            for of_label in cosines
+        ]
 
     def with_labels(self, labels: Sequence[Label]) -> Dense:
         """Return a copy for other labels: encode new texts, and copy the vectors of the others.

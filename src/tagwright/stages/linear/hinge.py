@@ -96,7 +96,7 @@ def solve(
                 weights[label], bias[label] = _fit(svm, chosen, len(positives[label]))
                 columns[weights[label][0], row] = weights[label][1]
             limits = TOLERANCE - 1 - bias[batch]
-            for row, joining in _joining(features, columns, [sets[label] for label in batch], limits):
+            for row, joining in _find_joining(features, columns, [sets[label] for label in batch], limits):
                 sets[batch[row]] = np.concatenate([sets[batch[row]], joining])
                 lacking.append(batch[row])
         active = lacking
@@ -139,12 +139,14 @@ def _fit(svm: Any, features: Matrix, positives: int) -> tuple[Weights, float]:
     return (words.astype(np.int32), svm.coef_[0][words].astype(np.float32)), float(svm.intercept_[0])
 
 
-def _joining(features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Floats) -> Iterator[tuple[int, Ints]]:
+def _find_joining(
+    features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Floats
+) -> Iterator[tuple[int, Ints]]:
     """Yield each label whose working set must grow, with the documents of highest score that join it.
 
     columns: (words, labels) weights. limits: (labels,) documents with higher scores belong to the working set.
     """
-    documents, labels, scores = _exceeding(features, columns, limits)
+    documents, labels, scores = _find_exceeding(features, columns, limits)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(len(sets) + 1))
     for label, chosen in enumerate(sets):
@@ -157,8 +159,8 @@ def _joining(features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Fl
             yield label, documents[own]
 
 
-def _exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints, Ints, Floats]:
-    """Return documents, labels and values of all scores above the limits, by document. See `_joining`."""
+def _find_exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints, Ints, Floats]:
+    """Return documents, labels and values of all scores above the limits, by document. See `_find_joining`."""
     documents, labels, scores = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
     for start, block in blocks(features, max(1, PART // columns.shape[1])):
         products = block @ columns

@@ -30,7 +30,7 @@ def write_parts(parts: Iterable[Matrix], columns: int, folder: Path) -> Matrix:
             part.data.astype(np.float32, copy=False).tofile(data)
             part.indices.astype(np.int32, copy=False).tofile(indices)
             ends.frombytes((part.indptr[1:].astype(np.int64) + ends[-1]).tobytes())
-    return _mapped(folder, np.frombuffer(ends, np.int64), columns)
+    return _map_matrix(folder, np.frombuffer(ends, np.int64), columns)
 
 
 def write_transposed(matrix: Matrix, columns: Longs, folder: Path) -> Matrix:
@@ -49,7 +49,7 @@ def write_transposed(matrix: Matrix, columns: Longs, folder: Path) -> Matrix:
         free += held
         _release(data)
         _release(indices)
-    return _mapped(folder, starts, matrix.shape[0])
+    return _map_matrix(folder, starts, matrix.shape[0])
 
 
 def count_rows(matrix: Matrix) -> Longs:
@@ -79,7 +79,7 @@ def release(matrix: Matrix) -> None:
     _release(matrix.indices)
 
 
-def _mapped(folder: Path, indptr: Longs, columns: int) -> Matrix:
+def _map_matrix(folder: Path, indptr: Longs, columns: int) -> Matrix:
     from scipy.sparse import csr_matrix
 
     # Libraries ask for arrays that can be written to; a copy on write changes neither the file nor other processes.

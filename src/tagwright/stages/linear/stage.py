@@ -14,7 +14,7 @@ from tagwright.core.saved import read_array, read_manifest, read_number, write_a
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix, largest_products, read_matrix, write_matrix
 from tagwright.errors import ModelError
-from tagwright.stages.evidence import first_places, strongest
+from tagwright.stages.evidence import first_places, strongest_spans
 from tagwright.text.words import word_spans, words
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, places_of
 
@@ -65,7 +65,7 @@ class Linear(Retriever):
             added = reading.multiply(self.model.weights[[label]]).tocsr()
             parts = zip(added.indices.tolist(), added.data.tolist(), strict=True)
             spans = ((*first[self.bag.words[word]], part) for word, part in parts if part > 0)
-            evidence.append(strongest(spans, SPANS))
+            evidence.append(strongest_spans(spans, SPANS))
         return evidence
 
     def keywords(self, count: int) -> dict[str, tuple[str, ...]]:

@@ -127,7 +127,7 @@ def fit_svm(
     bias, parts = np.full(labels, -np.inf, np.float32), []
     with scratch_folder() as scratch, bar("SVM", len(order)) as advance:
         documents = [[positives[label] for label in block] for block in blocks]
-        solved = _solved(features, postings_of(features, scratch), documents, options, config, steps)
+        solved = _solve_blocks(features, postings_of(features, scratch), documents, options, config, steps)
         for block, (weights, intercepts) in zip(blocks, solved, strict=True):
             parts.append(weights)
             bias[block] = intercepts
@@ -146,7 +146,7 @@ def _positives(gold: Run) -> dict[int, Ints]:
     return dict(zip(labels.tolist(), rows, strict=True))
 
 
-def _solved(
+def _solve_blocks(
     features: Matrix,
     postings: Postings,
     blocks: Sequence[Sequence[Ints]],

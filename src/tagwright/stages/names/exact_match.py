@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.stages.evidence import ComparesWords, FindsAtOnce, strongest
+from tagwright.stages.evidence import ComparesWords, FindsAtOnce, strongest_spans
 from tagwright.stages.names.patterns import SHARED, NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
-from tagwright.text.language import check, folding, parse_all, resolve, stop_words
+from tagwright.text.language import check, make_fold, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
 from tagwright.text.words import ANALYSIS, Analysis, known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
@@ -28,7 +28,7 @@ from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label,
 
 @dataclass(frozen=True, kw_only=True)
 class ExactMatchOptions(Checked):
-    """What counts as an occurrence of a name.
+    """Which words count as an occurrence of a name.
 
     The defaults favour recall: a later stage can drop candidates, not add them.
     """
@@ -121,7 +121,9 @@ class ExactMatch(FindsAtOnce, ComparesWords):
             rows, most = rows[bits > 0], bits.max(initial=0)
             weights = score(most, early[rows].sum()) * early[rows] / early[rows].sum()
             triples = zip(mentions.start[rows].tolist(), mentions.end[rows].tolist(), weights.tolist(), strict=True)
-            evidence.append(strongest(((places[i][0], places[j - 1][1], weight) for i, j, weight in triples), SPANS))
+            evidence.append(
+                strongest_spans(((places[i][0], places[j - 1][1], weight) for i, j, weight in triples), SPANS)
+            )
         return evidence
 
     def save(self, folder: Path) -> None:
@@ -140,7 +142,7 @@ class ExactMatch(FindsAtOnce, ComparesWords):
 
     def _set(self, names: NamePatterns) -> None:
         words, stem, analysis = names.words, self.options.stem, self.options.analysis
-        form, fold = word_form(stem, analysis, lemmas=self.options.lemmas), folding(stem, analysis)
+        form, fold = word_form(stem, analysis, lemmas=self.options.lemmas), make_fold(stem, analysis)
 
         def known(folded: str) -> bool:
             return form(folded) in words
@@ -252,18 +254,18 @@ class TitleMatch(ComparesWords):
         return cls(labels, read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1))
 
 
-def unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[tuple[Label, str]]:
+def find_unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[tuple[Label, str]]:
     """The labels no name of which any of these stages over them can find, each with the reason.
 
     >>> labels = [Label("1", ("Who", "?")), Label("2", ("The Who",))]
-    >>> [(label.name, why) for label, why in unfound(labels, [ExactMatch(labels)])]
+    >>> [(label.name, why) for label, why in find_unfound(labels, [ExactMatch(labels)])]
     [('Who', 'its names are stop words')]
     """
     found = np.full(len(labels), not stages)
     for stage in stages:
         found |= np.diff(stage._names.specificities.tocsc().indptr) > 0
     options = stages[0].options if stages else ExactMatchOptions()
-    stopped, fold = stop_words(parse_all(options.stem)), folding(options.stem, options.analysis)
+    stopped, fold = stop_words(parse_all(options.stem)), make_fold(options.stem, options.analysis)
 
     def reason(label: Label) -> str:
         words = [raw_words(name, options.analysis) for name in label.all_names]
@@ -277,7 +279,7 @@ def unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[tuple
     return [(labels[place], reason(labels[place])) for place in np.flatnonzero(~found).tolist()]
 
 
-def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
+def share_tries(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
     """The re-rankers; a title match shares the trie of a retriever over the same labels."""
     return {
         name: stage.sharing(retrievers) if hasattr(stage, "sharing") else stage for name, stage in rerankers.items()

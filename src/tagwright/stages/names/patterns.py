@@ -22,7 +22,7 @@ from tagwright.data.sparse_arrays import read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex, StringTable, check_places
 from tagwright.stages.names.trie import WordTrie
 from tagwright.text.batch import Numbered
-from tagwright.text.language import folding, parse_all, stop_words
+from tagwright.text.language import make_fold, parse_all, stop_words
 from tagwright.text.lemmas import word_form
 from tagwright.text.words import Analysis
 from tagwright.types import Doubles, Ints, Label, Longs, Mask
@@ -59,7 +59,7 @@ class NamePatterns:
         """The patterns of all names. stem, min_characters, analysis, lemmas, common: see `ExactMatchOptions`."""
         form_of, stems = word_form(stem, analysis, lemmas=lemmas), defaultdict[str, int](count().__next__)
 
-        fold = folding(stem, analysis)
+        fold = make_fold(stem, analysis)
 
         def stemmed(texts: Numbered) -> Numbered:
             numbers = np.array([stems[form_of(fold(word))] for word in texts.words], np.int32)
@@ -71,8 +71,8 @@ class NamePatterns:
         ids, is_first = forms.patterns()
         patterns = forms.where(is_first)
         bits = _specificities(forms, patterns, ids, described, len(stems))
-        numbers, order = _renumbered(patterns.texts.numbers)
-        spelled, spellings = _renumbered(patterns.spelled)
+        numbers, order = _renumber(patterns.texts.numbers)
+        spelled, spellings = _renumber(patterns.spelled)
         trie = WordTrie.of(numbers.astype(np.int64), patterns.texts.ends, words_in_all=len(order))
         known = list(stems)
         words = {known[stem]: number for number, stem in enumerate(order)}
@@ -163,7 +163,7 @@ class _Forms(NamedTuple):
         names = [(owner, name) for owner, label in enumerate(labels) for name in label.searched]
         listed = [(owner, form, share) for owner, name in names for form, share in forms(name, analysis).items()]
         texts = Numbered.of((form for _, form, _ in listed), analysis)
-        words, own_case, fold = texts.words, not common and not _in_capitals(labels), folding(stem, analysis)
+        words, own_case, fold = texts.words, not common and not _in_capitals(labels), make_fold(stem, analysis)
         stopped = frozenset[str]() if common else stop_words(parse_all(stem), (name for _, name in names), analysis)
         letters, lengths = _sums(texts, [len(word) for word in words]), np.diff(texts.ends, prepend=0)
         telling = _sums(texts, [fold(word) not in stopped for word in words])
@@ -222,10 +222,10 @@ def _sums(texts: Numbered, values: ArrayLike) -> Longs:
     return np.diff(sums[np.insert(texts.ends, 0, 0)])
 
 
-def _renumbered(numbers: Ints) -> tuple[Ints, list[int]]:
+def _renumber(numbers: Ints) -> tuple[Ints, list[int]]:
     """Numbers from 0, in the order in which these come first, and these in this order; -1 stays as it is.
 
-    >>> _renumbered(np.array([7, -1, 5, 7]))
+    >>> _renumber(np.array([7, -1, 5, 7]))
     (array([ 0, -1,  1,  0], dtype=int32), [7, 5])
     """
     distinct, first = np.unique(numbers[numbers >= 0], return_index=True)

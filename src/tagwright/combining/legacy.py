@@ -30,7 +30,7 @@ KIND = "combiner of another package"
 
 
 class Combiner(Protocol):
-    """What packages written for 0.10 register in the group `tagwright.combiners`; new ones write a `Step`."""
+    """The interface of 0.10's group `tagwright.combiners`; new packages write a `Step`."""
 
     @property
     def estimates_confidence(self) -> bool:
@@ -120,9 +120,9 @@ def load_steps(kind: object, folder: Path, labels: Sequence[Label]) -> tuple[Ste
     """
     readers = {
         "WeightedSum": _weighted_sum,
-        "AppendLabels": _appended,
-        "LearnedCombiner": _learned,
-        "Reranked": _reranked,
+        "AppendLabels": _load_appended,
+        "LearnedCombiner": _load_learned,
+        "Reranked": _load_reranked,
     }
     if isinstance(kind, str) and kind in readers:
         return readers[kind](folder, labels)
@@ -155,35 +155,35 @@ def _weighted_sum(folder: Path, labels: Sequence[Label], *, log_scores: bool = F
     raise ModelError(f"{folder}: is damaged (no confidence {saved.confidence}); save the tagger again")
 
 
-def _appended(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
+def _load_appended(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
     options = read_options(folder, AppendOptions, read_manifest(folder, "weighted sum, followed").get("options"))
     ranked, *confidence = _weighted_sum(folder / "first", labels, log_scores=True)
     return ranked, AppendLabels(options), *confidence
 
 
-def _learned(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
+def _load_learned(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
     confident = read_manifest(folder, "learned combiner").get("confidence")
     if not isinstance(confident, bool):
         raise ModelError(f"{folder}: its manifest does not say whether it has confidences; save the tagger again")
     features = folder / "features"
     if (features / "first" / "features" / "first" / "features").exists():
         raise ModelError(f"{folder}: has learned combiners within each other, expected at most two; train it again")
-    first = _first(features / "first", read_manifest(features, "candidate features").get("first"), labels)
+    first = _load_first(features / "first", read_manifest(features, "candidate features").get("first"), labels)
     confidence = [Mapped(load_score_map(folder / "confidence"))] if confident else []
     return *first, LearnedCombiner.read(folder, labels), *confidence
 
 
-def _reranked(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
+def _load_reranked(folder: Path, labels: Sequence[Label]) -> tuple[Step, ...]:
     manifest = read_manifest(folder, "reranked")
     confidence = load_score_map(folder / "confidence") if manifest.get("confidence") is True else None
     options = read_options(folder, RerankOptions, manifest.get("options"))
-    return *_first(folder / "first", manifest.get("first"), labels), Reranked(options, confidence)
+    return *_load_first(folder / "first", manifest.get("first"), labels), Reranked(options, confidence)
 
 
-def _first(folder: Path, kind: object, labels: Sequence[Label]) -> tuple[Step, ...]:
+def _load_first(folder: Path, kind: object, labels: Sequence[Label]) -> tuple[Step, ...]:
     """Load what ranks first: a weighted sum, of which old manifests say nothing, or a learned combiner."""
     if kind in ("WeightedSum", None):
         return _weighted_sum(folder, labels)
     if kind == "LearnedCombiner":
-        return _learned(folder, labels)
+        return _load_learned(folder, labels)
     raise ModelError(f"{folder}: is damaged (no combiner ranks first); save the tagger again")

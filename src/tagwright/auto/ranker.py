@@ -14,7 +14,7 @@ from tagwright.combining.candidate_ranker import CandidateRanker, fit_label_bias
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.core.checked import Checked, NotNegative, Positive, Range
-from tagwright.core.progress import counted
+from tagwright.core.progress import count_items
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.types import Doubles, Longs, Mask, Run
@@ -43,11 +43,11 @@ class CombinerOptions(Checked):
     "Number of parts of the labelled documents; rankers trained on the other parts score each part."
 
     half: Positive = 75.0
-    """The number of labelled documents from which trees count half of what they say: see `share`. With 50 labelled
+    """The number of labelled documents from which trees count half of what they say: see `trust_in`. With 50 labelled
     ones, 25, 50, 75 and 150 are alike in the mean; nDCG@5 is lower by a point without trees, and with whole ones."""
 
     margin: NotNegative = 2.0
-    "How many standard errors make a difference clear; see `better`."
+    "How many standard errors make a difference clear; see `is_better`."
 
     documents: Annotated[int, Range(least=2)] = 1500
     "Maximum number of labelled documents to learn from, drawn by the seed: more change little, and take time."
@@ -122,10 +122,10 @@ def ndcg_at_5(ranking: Run, gold: Run) -> Doubles:
     return ndcg(Hits.of(ranking, gold, 5), 5)
 
 
-def share(documents: int, half: float) -> float:
+def trust_in(documents: int, half: float) -> float:
     """How much of what so many documents teach is believed, from 0 to 1; from `half` documents on, at least half of it.
 
-    >>> share(25, 75.0)
+    >>> trust_in(25, 75.0)
     0.25
     """
     return documents / (documents + half)
@@ -139,7 +139,7 @@ def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanke
         return CandidateRanker(examples.features.names, linear)
     gradients = lambda_gradients(right, examples.run.indptr)
     trees = grow(values, linear.predict(values), gradients, options.trees, options.seed)
-    trees = replace(trees, value=share(len(examples.run), options.half) * trees.value)
+    trees = replace(trees, value=trust_in(len(examples.run), options.half) * trees.value)
     return CandidateRanker(examples.features.names, linear, trees)
 
 
@@ -157,7 +157,7 @@ def fit_combiner(examples: Examples, options: CombinerOptions = CombinerOptions(
     raw = cross_validate(examples, options)
     scores = _with_biases(examples, raw, options)
     measured = ndcg_at_5(examples.run.rescored(scores), examples.gold)
-    if better(fixed, measured, options.margin) or np.array_equal(fixed, measured):
+    if is_better(fixed, measured, options.margin) or np.array_equal(fixed, measured):
         sums = examples.run.scores.astype(np.float64)
         return FittedCombiner(None, np.zeros(examples.labels), sums, fixed, fixed, examples)
     bias = _bias(examples, raw, np.arange(len(examples.run)), options)
@@ -168,7 +168,7 @@ def cross_validate(examples: Examples, options: CombinerOptions) -> Doubles:
     """Return the scores, (suggestions,), by rankers that were not trained on the document."""
     folds = assign_folds(len(examples.run), options.folds, options.seed)
     scores = np.zeros(len(examples.run.labels))
-    for fold in counted("training the combiner", np.unique(folds).tolist()):
+    for fold in count_items("training the combiner", np.unique(folds).tolist()):
         outside = np.flatnonzero(folds == fold)
         ranker = train_ranker(examples.take(np.flatnonzero(folds != fold)), options)
         scores[examples.suggestions(outside)] = ranker.predict(examples.take(outside).features)
@@ -180,12 +180,12 @@ def assign_folds(documents: int, folds: int, seed: int = 0) -> Longs:
     return np.random.default_rng(seed).permutation(np.arange(documents) % min(folds, documents))
 
 
-def better(one: Doubles, other: Doubles, margin: float) -> bool:
+def is_better(one: Doubles, other: Doubles, margin: float) -> bool:
     """Whether one is clearly better: by `margin` standard errors of the mean difference, document by document.
 
     The differences 0.2, 0.1, 0.2, 0.1 have the mean 0.15, which is 5.2 standard errors of 0.0289 above 0.
 
-    >>> better(np.array([0.2, 0.1, 0.2, 0.1]), np.zeros(4), 5.0), better(np.zeros(2), np.zeros(2), 0.0)
+    >>> is_better(np.array([0.2, 0.1, 0.2, 0.1]), np.zeros(4), 5.0), is_better(np.zeros(2), np.zeros(2), 0.0)
     (True, False)
     """
     difference = one - other

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.auto.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
+from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.reranked import Reranked
-from tagwright.combining.steps import Step, before_last, last
+from tagwright.combining.steps import Step, before_last, find_last
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
@@ -25,8 +25,8 @@ from tagwright.data.corpus import distinct_texts
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option, setting
-from tagwright.readers.documents.catalogue import relabelled
-from tagwright.stages.by_language import changed, plain
+from tagwright.readers.documents.catalogue import relabel_document
+from tagwright.stages.by_language import change_stage, unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
@@ -104,12 +104,12 @@ def fit(
 
 def check_can_learn(tagger: Tagger) -> None:
     """Raise ConfigError for a tagger whose stages nothing can learn to combine."""
-    if last(tagger.steps, Reranked):  # how far the model is trusted fits the old ranking
+    if find_last(tagger.steps, Reranked):  # how far the model is trusted fits the old ranking
         raise ConfigError(
             "how to combine the stages is not learned where a language model ranks again; train a tagger without it "
             f"({option('reviews', 'FILE')}), and add the model when it suggests, {setting('llm.model', 'NAME')}"
         )
-    if last(tagger.steps, WeightedSum) is None:
+    if find_last(tagger.steps, WeightedSum) is None:
         raise ConfigError(f"the tagger ranks by {tagger.description}, expected a weighted sum or a learned combiner")
 
 
@@ -117,7 +117,7 @@ def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> l
     """Replace the labels of the documents. gold: a row for each."""
     ids = labels.ids
     return [
-        relabelled(document, (ids[label] for label in row.tolist()))
+        relabel_document(document, (ids[label] for label in row.tolist()))
         for document, (row, _) in zip(documents, gold, strict=True)
     ]
 
@@ -128,15 +128,15 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     They match names in title and abstract only, and compare words of the whole text. A learned combiner reads the
     stages that it was trained with.
     """
-    if last(tagger.steps, LearnedCombiner):
+    if find_last(tagger.steps, LearnedCombiner):
         return tagger
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
-        one = plain(stage)
+        one = unwrap_stage(stage)
         if isinstance(one, ExactMatch):
-            added[f"{name}_in_abstract"] = changed(stage, tagger.vocabulary, _in_abstract)
+            added[f"{name}_in_abstract"] = change_stage(stage, tagger.vocabulary, _in_abstract)
         if isinstance(one, Lexical) and one.options.text_field == "title_and_abstract":
-            added[f"{name}_in_text"] = changed(stage, tagger.vocabulary, _in_text)
+            added[f"{name}_in_text"] = change_stage(stage, tagger.vocabulary, _in_text)
     added = {name: stage for name, stage in added.items() if name not in tagger.stages}
     pool = replace(tagger.pool, exclude=())  # keep candidates that only one stage found
     rerankers, steps = {**tagger.rerankers, **added}, _without_appended(tagger.steps)
@@ -166,7 +166,7 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
 
     A learned combiner keeps the confidences that it has.
     """
-    if last(tagger.steps, LearnedCombiner) or not len(examples.run.labels):
+    if find_last(tagger.steps, LearnedCombiner) or not len(examples.run.labels):
         return tagger
     tagger = replace(tagger, steps=_without_appended(tagger.steps))
     confidence = calibrate(tagger, examples.run, examples.right)
@@ -185,16 +185,16 @@ def describe_corpus(
 
     Those of a learned combiner are fitted already. Raises TooLateError where the corpus is not read in time.
     """
-    if learned := last(tagger.steps, LearnedCombiner):
+    if learned := find_last(tagger.steps, LearnedCombiner):
         return learned.described
-    vectors = next((name for name, stage in tagger.stages.items() if isinstance(plain(stage), Dense)), "")
+    vectors = next((name for name, stage in tagger.stages.items() if isinstance(unwrap_stage(stage), Dense)), "")
     options = FeatureOptions(
         candidates=config.candidates,
         candidates_each=config.candidates_each,
         exclude_self=bool(config.exclude_self),
         vectors=vectors,
     )
-    first = last(tagger.steps, WeightedSum)
+    first = find_last(tagger.steps, WeightedSum)
     assert first, "checked by `check_can_learn`"
     described = CandidateFeatures(tagger.vocabulary, options)
     weighted = {name: stage for name, stage in tagger.rerankers.items() if first.weight(name) or name == vectors}
@@ -248,7 +248,7 @@ def pools(
 
 def with_weights(steps: Sequence[Step], weights: Mapping[str, float]) -> tuple[Step, ...]:
     """Return the steps with other weights of some stages in the weighted sum."""
-    first = last(steps, WeightedSum)
+    first = find_last(steps, WeightedSum)
     assert first, "checked by `check_can_learn`"
     changed_sum = replace(first, weights={**first.weights, **weights})
     return tuple(changed_sum if step is first else step for step in steps)
@@ -256,7 +256,7 @@ def with_weights(steps: Sequence[Step], weights: Mapping[str, float]) -> tuple[S
 
 def _without_appended(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps without labels that follow, whose stage then counts nothing in the sum."""
-    appended = last(steps, AppendLabels)
+    appended = find_last(steps, AppendLabels)
     if appended is None:
         return tuple(steps)
     kept = [step for step in steps if step is not appended]
@@ -266,4 +266,4 @@ def _without_appended(steps: Sequence[Step]) -> tuple[Step, ...]:
 def _ranked_first(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps on top of which more is learned: at most one learned combiner."""
     inner = before_last(steps, LearnedCombiner)
-    return inner if last(inner, LearnedCombiner) else tuple(steps)
+    return inner if find_last(inner, LearnedCombiner) else tuple(steps)
