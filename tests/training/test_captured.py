@@ -6,9 +6,11 @@ That a card computes a graph of them rightly is measured by `python -m benchmark
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,6 +32,8 @@ from tagwright.training.optimiser import AdamW
 from tagwright.training.trainable_encoder import Reranker, Transformer
 
 pytestmark = pytest.mark.usefixtures("exact")
+
+FIXED = replace(TRAINING, dropout="off", learning_rate=1e-3, activation_token_budget=None)
 
 VIEWS, GROUPS = [12, 12], np.arange(12)
 
@@ -62,6 +66,10 @@ def optimiser_of(encoder: Transformer, clip: float = 1.0) -> Keeping:
     return Keeping({name: (weight, 1.0) for name, weight in encoder.model.named_parameters()}, 0.01, clip)
 
 
+def steps_of(encoder: Transformer, optimiser: AdamW, objective: Objective | None = None) -> CapturedSteps:
+    return CapturedSteps(GradientCache(encoder, Accelerator()), objective or in_batch(0.05), optimiser)
+
+
 def texts(encoder: Transformer, most: int = 30) -> list[Any]:
     rng = np.random.default_rng(1)
     drawn = [" ".join(rng.choice(WORDS, rng.integers(1, most))) for _ in range(24)]
@@ -79,7 +87,7 @@ def test_loss_gradients_and_weights_are_those_of_a_step_that_is_not_captured(
         encoder = make(folder)
         optimiser, tokens = optimiser_of(encoder), encoder.tokenize(texts(encoder))
         if is_captured:
-            done = CapturedSteps(encoder, objective, optimiser, 0).step(tokens, off, VIEWS, GROUPS, 0, 1e-3)
+            done = steps_of(encoder, optimiser, objective).step(tokens, off, VIEWS, GROUPS, 0, 1e-3)
             assert done
         else:
             loss = lambda vectors: objective.loss(torch.split(vectors, VIEWS), torch.from_numpy(GROUPS))  # noqa: E731
@@ -94,7 +102,7 @@ def test_loss_gradients_and_weights_are_those_of_a_step_that_is_not_captured(
 
 
 def test_a_training_in_fixed_shapes_ends_as_one_without(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    training, ends = replace(TRAINING, dropout="off", learning_rate=1e-3), []
+    ends = []
     used = list[tuple[int, ...]]()
     backward = CapturedSteps._backward
 
@@ -106,9 +114,9 @@ def test_a_training_in_fixed_shapes_ends_as_one_without(folder: str, monkeypatch
     for most in (0, 10**6):
         monkeypatch.setattr(trainables, "feed", lambda _, most=most: PROCESSOR._replace(captured=most))
         model = SentenceTransformer(folder, device="cpu")
-        rows, *_ = train(model, pairs, Contrastive(plain_loss), training)
+        rows, *_ = train(model, pairs, Contrastive(plain_loss), FIXED)
         ends.append([row["loss"] for row in rows if "loss" in row])
-        assert len(used) == (training.steps if most else 0)
+        assert len(used) == (FIXED.steps if most else 0)
     assert set(used) <= {(16, 16), (16, 32), (16, 48), (16, 64)}
     np.testing.assert_allclose(ends[1], ends[0], rtol=1e-3)
     assert ends[0][-1] < ends[0][0]
@@ -118,7 +126,7 @@ def test_masks_of_dropout_are_those_of_the_step(folder: str) -> None:
     losses = []
     for number in (1, 2, 1):
         encoder = bi_encoder(folder)
-        steps = CapturedSteps(encoder, in_batch(0.05), optimiser_of(encoder), 0)
+        steps = steps_of(encoder, optimiser_of(encoder))
         done = steps.step(encoder.tokenize(texts(encoder)), np.ones(24, np.bool_), VIEWS, GROUPS, number, 1e-3)
         assert done
         losses.append(float(done[0]))
@@ -128,7 +136,7 @@ def test_masks_of_dropout_are_those_of_the_step(folder: str) -> None:
 def test_each_step_has_its_own_rate(folder: str) -> None:
     encoder = bi_encoder(folder)
     optimiser, tokens = optimiser_of(encoder), encoder.tokenize(texts(encoder))
-    steps, moved = CapturedSteps(encoder, in_batch(0.05), optimiser, 0), []
+    steps, moved = steps_of(encoder, optimiser), []
     bias = next(weight for name, weight in optimiser.weights.items() if name.endswith("output.dense.bias"))
     for rate in (0.0, 1e-3):
         before = bias.detach().clone()
@@ -141,30 +149,87 @@ def test_each_step_has_its_own_rate(folder: str) -> None:
 def test_larger_steps_mixed_dropout_and_changing_losses_are_left_to_the_others(folder: str) -> None:
     encoder = bi_encoder(folder)
     encoder.feed = PROCESSOR._replace(captured=24 * 32)
-    steps = CapturedSteps(encoder, in_batch(0.05), optimiser_of(encoder), 0)
+    steps = steps_of(encoder, optimiser_of(encoder))
     short, long = (encoder.tokenize(texts(encoder, most)) for most in (8, 30))
     off, mixed = np.zeros(24, np.bool_), np.arange(24) < 12
     assert steps.step(short, off, VIEWS, GROUPS, 0, 1e-3)
     assert steps.step(long, off, VIEWS, GROUPS, 0, 1e-3) is None
     assert steps.step(short, mixed, VIEWS, GROUPS, 0, 1e-3) is None
-    watching = CapturedSteps(encoder, Watching(plain_loss), optimiser_of(encoder), 0)
+    watching = steps_of(encoder, optimiser_of(encoder), Watching(plain_loss))
     assert watching.step(short, off, VIEWS, GROUPS, 0, 1e-3) is None
 
 
-def test_a_step_that_cannot_be_captured_is_done_otherwise_and_one_line_says_so(
+def test_a_step_that_cannot_be_captured_leaves_nothing_behind_and_one_line_says_so(
     folder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(steps: CapturedSteps, inputs: Any, views: Any) -> None:
+        steps._backward(inputs, views)
         raise RuntimeError("operation not permitted when stream is capturing\nat some place")
 
     monkeypatch.setattr(CapturedSteps, "_captured", refuse)
-    training = replace(TRAINING, dropout="off")
-    with caplog.at_level(logging.WARNING):
-        rows, *_ = train(SentenceTransformer(folder, device="cpu"), pairs, Contrastive(plain_loss), training)
-    assert rows[-1]["step"] == TRAINING.steps
+    ends = []
+    for most in (0, 10**6):
+        monkeypatch.setattr(trainables, "feed", lambda _, most=most: PROCESSOR._replace(captured=most))
+        model = SentenceTransformer(folder, device="cpu")
+        with caplog.at_level(logging.WARNING):
+            train(model, pairs, Contrastive(plain_loss), replace(FIXED, dropout="all"))
+        ends.append(torch.cat([weight.flatten() for weight in model.parameters()]))
+    assert torch.equal(*ends)
     [line] = [record.getMessage() for record in caplog.records if "captured" in record.getMessage()]
     assert line.startswith("steps are not captured, and slower: operation not permitted")
 
 
-def test_no_step_is_captured_until_a_card_has_shown_it_right() -> None:
-    assert (CARD.captured, PROCESSOR.captured) == (0, 0)
+def test_after_a_failed_capture_stream_and_generator_are_restored_and_no_more_are_tried(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CapturedSteps, "spoiled", False)
+    stream, generator, cuda = mock.Mock(), mock.Mock(), mock.MagicMock()
+    stream.device.index = 1
+    cuda.current_stream.return_value = stream
+    cuda.default_generators = [None, generator]
+    cuda.graph.return_value.__exit__.side_effect = RuntimeError("failed due to a previous error during capture")
+    encoder = bi_encoder(folder)
+    steps, off = steps_of(encoder, optimiser_of(encoder)), np.zeros(24, np.bool_)
+    tokens = encoder.tokenize(texts(encoder))
+    assert steps.step(tokens, off, VIEWS, GROUPS, 0, 1e-3)
+    with (
+        mock.patch.object(torch, "cuda", cuda),
+        mock.patch.object(torch, "Generator") as made,
+        pytest.raises(RuntimeError, match="previous error"),
+    ):
+        captured.capture(lambda: 1, None)
+    made.assert_called_once_with(stream.device)
+    cuda.set_stream.assert_called_once_with(stream)
+    generator.graphsafe_set_state.assert_called_once_with(made.return_value.graphsafe_get_state.return_value)
+    assert steps.step(tokens, off, VIEWS, GROUPS, 0, 1e-3) is None
+
+
+@pytest.mark.parametrize("said", ["called a synchronizing CUDA operation", "something else"])
+def test_a_step_that_waits_is_known_by_warnings_of_torch(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes = list[object]()
+    monkeypatch.setattr(torch.cuda, "set_sync_debug_mode", modes.append)
+    monkeypatch.setattr(torch.cuda, "get_sync_debug_mode", lambda: 0)
+
+    def compute() -> None:
+        assert modes == ["warn"]
+        warnings.warn(said, stacklevel=1)
+
+    assert captured.waits(compute) == said.startswith("called")
+    assert modes == ["warn", 0]
+
+
+def test_shapes_and_memory_are_limited(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captured, "SHAPES", 1)
+    encoder = bi_encoder(folder)
+    off, (short, long) = np.zeros(24, np.bool_), (encoder.tokenize(texts(encoder, most)) for most in (8, 30))
+    steps = steps_of(encoder, optimiser_of(encoder))
+    assert steps.step(short, off, VIEWS, GROUPS, 0, 1e-3)
+    assert steps.step(long, off, VIEWS, GROUPS, 0, 1e-3) is None
+    assert steps.step(short, off, VIEWS, GROUPS, 0, 1e-3)
+    no_room = CapturedSteps(GradientCache(encoder, Accelerator(), 100), in_batch(0.05), optimiser_of(encoder))
+    assert no_room.step(short, off, VIEWS, GROUPS, 0, 1e-3) is None
+
+
+def test_small_steps_are_captured_on_a_card_only() -> None:
+    assert PROCESSOR.captured == 0
+    assert 4_096 <= CARD.captured < 32_768

@@ -54,8 +54,13 @@ class Feed(NamedTuple):
 PROCESSOR = Feed(chunk=4096, small=512, padding=1.1, kept=8192, packed=False, workers=0, captured=0, encoded=0)
 "Larger chunks are not faster, and padding costs as much as any token."
 
-CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, workers=8, captured=0, encoded=262_144)
-"Launching the kernels of a chunk takes as long as computing thousands of tokens."
+CARD = Feed(chunk=None, small=16_384, padding=2.0, kept=None, packed=True, workers=8, captured=16_384, encoded=262_144)
+"""Launching the kernels of a chunk takes as long as computing thousands of tokens.
+
+As CUDA graphs, on an H100 beside other work, MiniLM did 221 steps of 8 pairs a second in place of 57, and 206 of 4
+triples in place of 55 (up to 4,096 tokens), 46 of 64 pairs in place of 34 (32,768), 25 of 128 pairs in place of 20, but
+22 of 64 triples in place of 24 (65,536): graphs pad, and other steps need not. The gain of larger models is smaller.
+"""
 
 
 def feed(device: torch.device) -> Feed:

@@ -51,7 +51,7 @@ class GradientCache:
         """
         import torch
 
-        chunks, room, parts = self._chunks(tokens, dropout), self._room, []
+        chunks, room, parts = self._chunks(tokens, dropout), self.room, []
         processes, last = self.accelerator.num_processes, len(chunks) - 1
         for i, rows in enumerate(chunks):
             size = self.encoder.size(tokens.lengths[rows])
@@ -81,7 +81,8 @@ class GradientCache:
             return self._gather([self._embed(tokens, plain, rows, 0) for rows in chunks], chunks, len(tokens))
 
     @cached_property
-    def _room(self) -> int:
+    def room(self) -> int:
+        """Tokens of a step, padding included, whose activations are kept."""
         return self.encoder.room if self.activation_token_budget is None else self.activation_token_budget
 
     def _chunks(self, tokens: Tokens, dropout: Mask) -> list[Longs]:
@@ -93,7 +94,7 @@ class GradientCache:
             rows[chunk]
             for rows, own in zip(kinds, lengths, strict=True)
             if len(rows)
-            for chunk in self.encoder.chunks(own, self._room)
+            for chunk in self.encoder.chunks(own, self.room)
         ]
 
     def _exchange(self, wanted: bool) -> AbstractContextManager[object]:

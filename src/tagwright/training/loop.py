@@ -133,7 +133,7 @@ class _Run:
         self.optimiser = AdamW(weights, training.weight_decay, training.clip)
         self.weights = self.optimiser.weights
         processes = self.accelerator.num_processes
-        self.captured = CapturedSteps(encoder, objective, self.optimiser, training.seed) if processes == 1 else None
+        self.captured = CapturedSteps(self.cache, objective, self.optimiser) if processes == 1 else None
         self.config = {**lasting_options(training), "steps": self.length, "processes": processes}
         self.step, self.best_step = 0, 0
         self.state: SamplerState = (0, 0)
