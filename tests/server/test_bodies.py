@@ -168,7 +168,7 @@ def test_nothing_is_parsed_or_checked_in_the_event_loop(client: TestClient, monk
     monkeypatch.setattr(request_bodies, "_read_body", remember)
     for module, name in (
         (request_bodies, "parse_json"), (request_bodies, "_fields"), (request_bodies, "_parts"), (annif, "check_size"),
-        (annif, "detect"), (annif, "to_documents"), (openapi, "shown"),
+        (annif, "detect"), (annif, "to_documents"), (openapi, "show"),
     ):  # fmt: skip
         watch(module, name)
     base = "/v1/projects/zero_shot"
@@ -185,7 +185,7 @@ def test_nothing_is_parsed_or_checked_in_the_event_loop(client: TestClient, monk
         client.post("/reconcile", data={"queries": '{"q": {"query": "Bees"}}'}),
     ]
     assert [each.status_code for each in answers] == [200, 400, 200, 200, 200, 200, 204, 200, 200]
-    assert set(here) >= {"parse_json", "_fields", "_parts", "check_size", "detect", "to_documents", "shown"}
+    assert set(here) >= {"parse_json", "_fields", "_parts", "check_size", "detect", "to_documents", "show"}
     assert len(loops) == 1
     assert {name: threads & loops for name, threads in here.items()} == {name: set() for name in here}
 
