@@ -152,7 +152,6 @@ WRITERS = {
     "data/vocabulary.py": "labels.*",
     "review/export.py": "export.*",
     "app/commands/labels.py": "documents as documents.jsonl; descriptions are texts of a model",
-    "app/suggestions.py": "a table of suggestions, which nothing here reads; a line says what it cannot hold",
     "server/start_pages.py": "cells to paste into a spreadsheet",
     "evaluation/scores.py": "a table for spreadsheets, which nothing here reads",
     "catalogues/copies.py": "records are copied byte by byte",

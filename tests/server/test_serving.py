@@ -310,6 +310,7 @@ def test_a_server_gives_its_threads_short_turns_and_searches_no_cycles_among_its
         found.append(any(each is tagger.vocabulary for each in gc.get_objects()))
 
     monkeypatch.setattr("tagwright.server.serving._run", run)
+    gc.unfreeze()  # what servers of other tests have frozen
     assert any(each is tagger.vocabulary for each in gc.get_objects())
     try:
         serve([ServedModel("bees", tagger, "Bees")], ServerOptions())

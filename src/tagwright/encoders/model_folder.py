@@ -61,7 +61,7 @@ def find(name: str) -> Path:
     static encoder as well.
     """
     if name == MULTILINGUAL:
-        packaged: Path = import_module("tagwright.encoders.four_bit").packaged()
+        packaged: Path = import_module("tagwright.encoders.four_bit").find_package()
         return packaged
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
     if not encoder_module(folder):

@@ -65,7 +65,7 @@ class Limits:
         key = token, what
         with self._lock:
             now, sent = self._clock(), self._sent.setdefault(key, deque())
-            while sent and sent[0][0] <= now - 60:
+            while sent and sent[0][0] + 60 <= now:
                 self._totals[key] -= sent.popleft()[1]
             excess = self._totals[key] + count - most
             if excess <= 0:
@@ -77,7 +77,9 @@ class Limits:
                 form = "The request holds %(count)s documents; with this token, %(most)s a minute are accepted"
                 raise Problem(413, Text(form, count=count, most=most))
             expiry = (begun + 60 for begun, size in sent for _ in range(size))  # of each item, the oldest first
-            seconds = math.ceil(next(islice(expiry, excess - 1, None)) - now)
+            free = next(islice(expiry, excess - 1, None))
+            seconds = math.ceil(free - now)
+            seconds += now + seconds < free  # the difference is rounded
         if what == "requests":
             form = "With this token, %(most)s requests a minute are accepted; try again in %(seconds)s s"
         else:
