@@ -20,9 +20,7 @@ from tagwright.errors import TagwrightError
 # A deadline would be a timed test, and so would be the check that examples are made quickly: on a busy machine a first
 # import takes longer than any example. The same examples everywhere, so that a failure can be seen again; others, and
 # more of them, are tried by `pytest --hypothesis-profile=search`.
-settings.register_profile(
-    "tagwright", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=50
-)
+settings.register_profile("tagwright", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("search", settings.get_profile("tagwright"), derandomize=False, max_examples=2000)
 settings.load_profile("tagwright")
 

@@ -28,7 +28,7 @@ TERMS = {
     "rankers": Term(
         r"(?<!re-)(?<!re_)\brankers\b",
         "re-rankers",
-        exempt=("combining", "ranker.py", "combination.py", "corpora.md", "figures.md", "sources.md", "few-labels.md"),
+        exempt=("combining", "ranker.py", "corpora.md", "figures.md", "sources.md", "few-labels.md"),
     ),
     "the names stage": Term(r"\bnames stage\b|\bstage [\"'`]?names\b(?! )", "exact match"),
     "grammar words": Term(r"grammar[ _]words?", "stop words"),

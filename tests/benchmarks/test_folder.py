@@ -67,7 +67,7 @@ SLOW = (
 )
 "Commands with `--folder` that take longer, start processes or need what is not installed here."
 
-NAME = re.compile(r"`(?!(?:python -m )?(?:tests|tools))(?:python -m benchmarks )?([a-z_]+)[^`]*`")
+NAME = re.compile(r"`(?!(?:python -m )?tools)(?:python -m benchmarks )?([a-z_]+)[^`]*`")
 
 
 @pytest.fixture(scope="module")
