@@ -62,9 +62,9 @@ class Format(NamedTuple):
     """How files of a format are read.
 
     read: yields the documents of a path, each with its line; takes `columns` too, if the format has any. suffixes: of
-    its files, separated by spaces. columns: or keys, which may be named; of catalogue records, the source of the
-    labels. rows: documents are lines or rows. paper: a file holds one document or a few; among many files a damaged one
-    is reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in a file
+    its files, separated by spaces. columns: or keys, which may be named; of records, the source or field of the labels.
+    rows: documents are lines or rows. paper: a file holds one document or a few; among many files a damaged one is
+    reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in a file
     beside the document.
     """
 
@@ -92,7 +92,7 @@ READERS: Mapping[str, Format] = {
     "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
     "latex": Format(read_latex, ".tex .latex", text=True, paper=True),
     "jats": Format(read_jats, ".nxml", paper=True),
-    "pubmed": Format(read_pubmed),
+    "pubmed": Format(read_pubmed, columns=True),
     "tei": Format(read_tei, ".tei", paper=True),
     "html": Format(read_html, ".html .htm .xhtml", paper=True, labelled=True),
     "docx": Format(read_docx, ".docx", paper=True, labelled=True),
@@ -101,8 +101,8 @@ READERS: Mapping[str, Format] = {
     "marcxml": Format(read_marcxml, columns=True),
     "pica": Format(read_pica, ".pica .pp", columns=True, text=True),
     "dublin_core": Format(read_dublin_core, columns=True),
-    "ris": Format(read_ris, ".ris .nbib .ciw", text=True),
-    "bibtex": Format(read_bibtex, ".bib .bibtex", text=True),
+    "ris": Format(read_ris, ".ris .nbib .ciw", columns=True, text=True),
+    "bibtex": Format(read_bibtex, ".bib .bibtex", columns=True, text=True),
     "csl": Format(read_csl, text=True),
 }
 """`jsonl` recognises the kinds of JSON lines itself; naming one skips the guess.
