@@ -226,3 +226,10 @@ def test_the_keywords_are_labels_where_the_user_says_so_as_a_hint_advises(
     assert "keyword" not in found[0].metadata
     with pytest.raises(ConfigError, match="no column for title"):
         Corpus.read(path, columns={"title": "keyword"})
+
+
+def test_titles_of_crossref_are_lists(tmp_path: Path) -> None:
+    item: dict[str, object] = {"DOI": "10.1/x", "type": "journal-article", "issued": {"raw": "2001"}, "subject": []}
+    item |= {"title": ["The CO<sub>2</sub> of bees"], "container-title": ["Journal of Bees"]}
+    [document] = read(written(tmp_path, json.dumps([item]), "a.json"))
+    assert (document.title, document.metadata["venue"]) == ("The CO2 of bees", ("Journal of Bees",))

@@ -158,7 +158,8 @@ def read_bibtex(path: Path, columns: Columns | None = None) -> Iterator[Located]
                     continue
                 for role in {"author", "editor"} & values.keys():
                     values[role] = re.split(r"\s+and\s+", values[role][0])
-                yield place.line or 0, label_by_field(_document(values | {"id": [entry.key]}, unused), columns)
+                document = without_markup(_document(values | {"id": [entry.key]}, unused))
+                yield place.line or 0, label_by_field(document, columns)
 
     with convert_errors("is no BibTeX, or damaged", "bibtexparser", path):
         blocks = parse_string(content, parse_stack=[]).blocks
@@ -204,14 +205,15 @@ def of_csl(items: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterat
     """Items of CSL JSON, each with its position; what has no text is left out."""
     unused = Counter[str]()
     for position, item in items:
-        values = {name: [str(value)] for name, value in item.items() if isinstance(value, str | int)}
+        first = ((name, value[0] if isinstance(value, list) and value else value) for name, value in item.items())
+        values = {name: [str(value)] for name, value in first if isinstance(value, str | int)}  # Crossref has lists
         unused.update(item.keys() - values.keys() - {"author", "editor", "issued"})
         for role in ("author", "editor"):
             names = item.get(role)
             values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
         issued = item.get("issued")
         values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
-        yield position, _document(values, unused)
+        yield position, without_markup(_document(values, unused))
     say_unused(path, unused)
 
 
@@ -241,4 +243,4 @@ def _document(
     lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
     id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
     one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
-    return without_markup(Document(id_, title, abstract, metadata=keep_present(**lines, **one)))
+    return Document(id_, title, abstract, metadata=keep_present(**lines, **one))
