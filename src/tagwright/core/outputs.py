@@ -8,16 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.core.atomic import (
-    OccupiedError,
-    check_writable,
-    delete,
-    link_target,
-    manifest_of,
-    replace_file,
-    report_write_errors,
-    temporary_beside,
-)
+from tagwright.core import atomic
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ def write_output(path: Path | str, own: str = "") -> Iterator[Path]:
     check_output(Path(path))
     if own:
         check_kind(Path(path), own)
-    with replace_file(path) as temporary:
+    with atomic.replace_file(path) as temporary:
         yield temporary
 
 
@@ -58,21 +49,21 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
     of a saved folder.
     """
     where = f"{name} {path}".lstrip()
-    with report_write_errors(path):
+    with atomic.report_write_errors(path):
         for other in others:
             if not (log and Path(other).is_dir()) and _is_among(path, str(other)):
-                raise OccupiedError(f"{where}: is read or written here already ({other}); choose another name")
-        place = link_target(path)
+                raise atomic.OccupiedError(f"{where}: is read or written here already ({other}); choose another name")
+        place = atomic.link_target(path)
         if place.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file")
         if not place.exists():
-            check_writable(place)
+            atomic.check_writable(place)
         elif place.is_file():  # else a pipe or a device
             _refuse_ours(place, where)
             if log:
                 place.open("ab").close()
                 return
-            check_writable(place)
+            atomic.check_writable(place)
             _refuse_mounted(place)
 
 
@@ -85,7 +76,7 @@ def check_kind(path: Path, own: str = "", name: str = "", like: Path | None = No
     if not path.is_file() or not path.stat().st_size:
         return
     if not (_kind_of(path) == _kind_of(like) if like else own and re.match(own.encode(), _start_of(path))):
-        raise OccupiedError(
+        raise atomic.OccupiedError(
             f"{f'{name} {path}'.lstrip()}: is a file of another kind, not replaced; choose another name"
         )
 
@@ -107,23 +98,27 @@ def _refuse_ours(path: Path, where: str) -> None:
     """Raise OccupiedError for a file that nothing else than what made it may replace."""
     start = _start_of(path)
     if re.match(rb"SQLite format 3\0|7\x7f\x06[\x82\x83]", start):  # or its write-ahead log
-        raise OccupiedError(f"{where}: is a database, such as a file of reviews; choose another name")
-    folder = next((parent for parent in path.absolute().parents if manifest_of(parent)), None)
+        raise atomic.OccupiedError(f"{where}: is a database, such as a file of reviews; choose another name")
+    folder = next((parent for parent in path.absolute().parents if atomic.manifest_of(parent)), None)
     if folder is not None or (path.suffix == ".json" and re.match(rb'\{\s*"tagwright": \d', start)):
-        what = f"the saved {manifest_of(folder)['kind']} in {folder}" if folder else "what Tagwright has saved there"
-        raise OccupiedError(f"{where}: is part of {what}; choose another name")
+        what = (
+            f"the saved {atomic.manifest_of(folder)['kind']} in {folder}"
+            if folder
+            else "what Tagwright has saved there"
+        )
+        raise atomic.OccupiedError(f"{where}: is part of {what}; choose another name")
 
 
 def _refuse_mounted(path: Path) -> None:
     """Raise OSError for a file that is a mount point: unlike others, it cannot have a second name in its folder."""
-    other = temporary_beside(path)
+    other = atomic.temporary_beside(path)
     try:
         other.hardlink_to(path)
     except OSError as error:
         if error.errno == errno.EXDEV:
             raise
     finally:
-        delete(other)
+        atomic.delete(other)
 
 
 def _is_among(path: Path, source: str) -> bool:

@@ -13,15 +13,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from tagwright.core.atomic import (
-    ChangedError,
-    delete,
-    hold_lock,
-    remove_leftovers,
-    replace_folder,
-    replace_locked,
-    report_write_errors,
-)
+from tagwright.core import atomic
 from tagwright.core.checked import show
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
@@ -102,10 +94,10 @@ class Versions:
             raise TagwrightError(f"{self.folder}: holds {others[0]}, expected versions of a model; choose a new folder")
         with self.changing() as used:
             if after and used[-1:] != [after]:
-                raise ChangedError(f"{self.folder}: another version than {after} was promoted meanwhile")
+                raise atomic.ChangedError(f"{self.folder}: another version than {after} was promoted meanwhile")
             newest = max([0, *map(int, self.names), *map(int, used)])
             added = self.folder / KIND / f"{newest + 1:04}"
-            with replace_folder(added, kind, overwrite=False) as target:
+            with atomic.replace_folder(added, kind, overwrite=False) as target:
                 write(target, added.name)
             if after or not used:
                 used.append(added.name)
@@ -137,20 +129,20 @@ class Versions:
         self.current  # noqa: B018  nothing is removed where nothing is in use
         with self.changing() as used:
             doomed = [name for name in self.names[:-keep] if name not in used[-2:]]
-            delete(*(self.folder / KIND / name for name in doomed))
+            atomic.delete(*(self.folder / KIND / name for name in doomed))
         return doomed
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[list[str]]:
         """Yield `used`, to be changed by one process at a time; on leaving, it is written, and the change is made."""
         file = self.folder / FILE
-        with report_write_errors(file):
+        with atomic.report_write_errors(file):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with hold_lock(file):
-                remove_leftovers(self.folder / KIND)
+            with atomic.hold_lock(file):
+                atomic.remove_leftovers(self.folder / KIND)
                 used, before = self.used, self.used
                 yield used
                 if used != before:
-                    with replace_locked(file) as temporary:
+                    with atomic.replace_locked(file) as temporary:
                         content = {"tagwright": 1, "kind": KIND, "used": used[-100:]}  # which can be rolled back
                         temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")

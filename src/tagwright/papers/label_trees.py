@@ -11,18 +11,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core import saved
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
-from tagwright.core.saved import (
-    check_files,
-    digests,
-    read_array,
-    read_manifest,
-    read_number,
-    write_arrays,
-    write_manifest,
-)
 from tagwright.core.workers import Worker, WorkerError
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
@@ -67,14 +59,14 @@ class LabelTrees:
             self.forest.ask("save", folder=folder.absolute())
         except WorkerError as error:
             raise TagwrightError(f"{folder}: the label trees cannot be written ({error}); is the disk full?") from None
-        write_manifest(folder, "label trees", {"beam": self.beam, "files": digests(folder)})
+        saved.write_manifest(folder, "label trees", {"beam": self.beam, "files": saved.digests(folder)})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged, ConfigError without omikuji."""
-        manifest = read_manifest(folder, "label trees")
-        beam = read_number(folder, manifest, "beam", WIDEST)
-        check_files(folder, manifest.get("files"), whole=True)  # omikuji itself does not validate them
+        manifest = saved.read_manifest(folder, "label trees")
+        beam = saved.read_number(folder, manifest, "beam", WIDEST)
+        saved.check_files(folder, manifest.get("files"), whole=True)  # omikuji itself does not validate them
         forest = forest_worker()
         try:
             return cls(forest, forest.ask("load", folder=folder.absolute()), beam)
@@ -109,15 +101,15 @@ class Trees(FindsAtOnce):
 
     def save(self, folder: Path) -> None:
         """Write the words, the trees, and their labels."""
-        write_manifest(folder, "tree stage", {"k": self.k})
-        write_arrays(folder, {"places": self.places})
+        saved.write_manifest(folder, "tree stage", {"k": self.k})
+        saved.write_arrays(folder, {"places": self.places})
         save_parts(folder, self.bag, self.model.save)
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        k = read_number(folder, read_manifest(folder, "tree stage"), "k")
-        places = read_array(folder, "places", np.int32, (None,))
+        k = saved.read_number(folder, saved.read_manifest(folder, "tree stage"), "k")
+        places = saved.read_array(folder, "places", np.int32, (None,))
         bag, model = BagOfWords.load(folder / "words"), LabelTrees.load(folder / "model")
         known = np.sort(places[places >= 0])
         if places.min(initial=0) < -1 or (np.diff(known) == 0).any():

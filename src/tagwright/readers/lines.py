@@ -21,15 +21,7 @@ from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.limits import (
-    current_limits,
-    largest_document,
-    leave_out,
-    read_whole,
-    reject,
-    too_large,
-    within_limits,
-)
+from tagwright.readers import limits
 from tagwright.text.words import clean
 
 T = TypeVar("T")
@@ -108,9 +100,9 @@ def in_encoding(path: Path, encoding: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except EncodingError as error:
-        if chosen := encoding or current_limits().label_encoding:
+        if chosen := encoding or limits.current_limits().label_encoding:
             check_encoding(chosen)
-            with within_limits(encoding=chosen):
+            with limits.within_limits(encoding=chosen):
                 return read()
         if not error.encoding:
             raise
@@ -152,7 +144,7 @@ def open_lines(path: Path | str, large: Large = "refuse", *, ends: bool = False)
     above the limit for a document, unless those are left out or taken.
     """
     with open_bytes(path) as file:
-        encoding = marked_encoding(cast("io.BufferedReader", file).peek(4)) or current_limits().encoding
+        encoding = marked_encoding(cast("io.BufferedReader", file).peek(4)) or limits.current_limits().encoding
         for number, line in _raw_lines(file, path, large, encoding):
             try:
                 text = line.decode()
@@ -169,7 +161,7 @@ def open_text(path: Path | str) -> str:
     Raises InputError as `open_bytes` does, for a file above the limit for a document, and for another encoding.
     """
     with open_bytes(path) as file:
-        return decode_text(read_whole(file, path), path).removesuffix("\n")
+        return decode_text(limits.read_whole(file, path), path).removesuffix("\n")
 
 
 def decode_text(content: bytes, path: Path | str, encoding: str = "utf-8") -> str:
@@ -179,7 +171,7 @@ def decode_text(content: bytes, path: Path | str, encoding: str = "utf-8") -> st
     becomes U+FFFD, as do several if they are at most a tenth of the characters beyond ASCII, which the log says in one
     line. More are another encoding: raises EncodingError.
     """
-    wanted = "" if (marked := marked_encoding(content)) else current_limits().encoding
+    wanted = "" if (marked := marked_encoding(content)) else limits.current_limits().encoding
     encoding = marked or wanted or encoding
     try:
         text = content.decode(encoding)
@@ -307,8 +299,8 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
         nonlocal size
         for _, text in open_lines(path, ends=True):
             size += len(text)
-            if size > largest_document() + 2:  # its end
-                raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
+            if size > limits.largest_document() + 2:  # its end
+                raise InputError(f"begins a row that {limits.too_large()}, or close the quote of its cell", path, line)
             yield text.replace("\0", " ")  # as everywhere, a NUL is a space
 
     header, above = next(rest := lines(), ""), 0
@@ -466,13 +458,13 @@ def _utf8_lines(file: IO[bytes], encoding: str) -> Iterator[Callable[[int], byte
 
 def _raw_lines(file: IO[bytes], path: Path | str, large: Large, encoding: str) -> Iterator[tuple[int, bytes]]:
     """Numbered lines in UTF-8; never more of one than the limit for a document is in memory."""
-    limit = largest_document() if large != "take" else sys.maxsize - 1
+    limit = limits.largest_document() if large != "take" else sys.maxsize - 1
     with _utf8_lines(file, encoding) as readline:
         for number in itertools.count(1):
             try:
                 line = readline(limit + 1)
                 if len(line) > limit and len(line.removesuffix(b"\n")) > limit:
-                    _refuse(InputError(too_large(), path, number), large, leave_out)
+                    _refuse(InputError(limits.too_large(), path, number), large, limits.leave_out)
                     while line and not line.endswith(b"\n"):
                         line = readline(_CHUNK)
                     continue
@@ -485,7 +477,7 @@ def _raw_lines(file: IO[bytes], path: Path | str, large: Large, encoding: str) -
             yield number, line
 
 
-def _refuse(error: InputError, large: Large, otherwise: Callable[[InputError], None] = reject) -> None:
+def _refuse(error: InputError, large: Large, otherwise: Callable[[InputError], None] = limits.reject) -> None:
     """Raise the error; where lines are documents, it costs its line only."""
     if large != "leave out":
         raise error from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, time
 from io import BytesIO
 from itertools import islice
@@ -16,15 +16,7 @@ from tagwright.core.checked import show
 from tagwright.core.display import list_first, plural
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.limits import (
-    PICTURES,
-    check_unpacked,
-    convert_errors,
-    largest_document,
-    leave_out,
-    read_whole,
-    too_large,
-)
+from tagwright.readers import limits
 from tagwright.readers.lines import open_bytes
 
 _log = logging.getLogger(__name__)
@@ -45,11 +37,11 @@ def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Ite
         _log.warning("%s: the sheet %s is read; left out: %s", path, show(sheet.title), list_first(others))
     rows, width = _rows(sheet, path), len(_without_blank_end(header))
     while True:
-        with convert_errors("has rows that cannot be read", "openpyxl", path):
+        with limits.convert_errors("has rows that cannot be read", "openpyxl", path):
             some = list(islice(rows, 100))
         for number, cells in some:
-            if sum(map(len, cells)) > largest_document():
-                leave_out(InputError(too_large(), path, number))
+            if sum(map(len, cells)) > limits.largest_document():
+                limits.leave_out(InputError(limits.too_large(), path, number))
             else:
                 cells = _without_blank_end(cells)
                 yield number, cells + [""] * (width - len(cells))
@@ -68,9 +60,9 @@ def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any,
     import openpyxl
 
     with open_bytes(path) as file:
-        content = BytesIO(read_whole(file, path, PICTURES))
-    with convert_errors("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
-        if "xl/workbook.xml" not in check_unpacked(content, path, xml=PICTURES):
+        content = BytesIO(limits.read_whole(file, path, limits.PICTURES))
+    with limits.convert_errors("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
+        if "xl/workbook.xml" not in limits.check_unpacked(content, path, xml=limits.PICTURES):
             raise InputError("is no Excel workbook (.xlsx) but another kind of archive", path)
         book = openpyxl.load_workbook(to_transitional(content), read_only=True, data_only=True, keep_links=False)
         visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
@@ -81,27 +73,27 @@ def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any,
     return sheet, header, [other.title for other, _ in tops if other is not sheet]
 
 
-def to_transitional(content: BytesIO) -> BytesIO:
-    """The file under the names of the usual Open XML, where the libraries do not know its own.
+_USUAL: Mapping[bytes, bytes] = {
+    rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)": rb"http://schemas.openxmlformats.org/\1/2006/\2",
+    rb"application/vnd\.(?:ms-word\.\w+\.\w+|[\w.-]+\.wordprocessingml\.template)\.main\+xml": (
+        b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    ),
+}
+"Names of Strict Open XML, and of Word files with macros or for a template -> the names that the libraries know."
 
-    That is Strict Open XML, and a Word file with macros or for a template.
-    """
-    word = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-    other_word = rb"application/vnd\.(?:ms-word\.\w+\.\w+|[\w.-]+\.wordprocessingml\.template)\.main\+xml"
+
+def to_transitional(content: BytesIO) -> BytesIO:
+    """The file under the names of the usual Open XML, if its own are others (`_USUAL`)."""
     with ZipFile(content) as parts:
-        heads = b"".join(
-            parts.read(name) for name in ("_rels/.rels", "[Content_Types].xml") if name in parts.namelist()
-        )
-        if not re.search(rb"http://purl\.oclc\.org/ooxml/|" + other_word, heads):
+        heads = [parts.read(each) for each in parts.namelist() if each in ("_rels/.rels", "[Content_Types].xml")]
+        if not re.search(b"|".join(_USUAL), b"".join(heads)):
             return content
         usual = BytesIO()
         with ZipFile(usual, "w") as written:
             for part in parts.infolist():
                 text = parts.read(part)
-                if part.filename.endswith((".xml", ".rels")):
-                    strict = rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)"
-                    text = re.sub(strict, rb"http://schemas.openxmlformats.org/\1/2006/\2", text)
-                    text = re.sub(other_word, word, text) if part.filename == "[Content_Types].xml" else text
+                for other, name in _USUAL.items() if part.filename.endswith((".xml", ".rels")) else ():
+                    text = re.sub(other, name, text)
                 written.writestr(part, text)
     return usual
 

@@ -25,7 +25,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from tagwright.monitoring import Watch
 from tagwright.review.file import StorageError
-from tagwright.server import connections, languages, openapi
+from tagwright.server import connections, languages, openapi, problems
 from tagwright.server.access import OPEN, Access, network, networks_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.audit import Audit
@@ -36,15 +36,6 @@ from tagwright.server.follower import Follower
 from tagwright.server.json_api import JsonApi
 from tagwright.server.languages import Text
 from tagwright.server.logs import ID_HEADER, VERSION_HEADER, RecordRequests, log_failures
-from tagwright.server.problems import (
-    Busy,
-    Problem,
-    answer_http_error,
-    answer_nobody,
-    answer_problem,
-    answer_to,
-    ask_later,
-)
 from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import check_head
 from tagwright.server.review.page import ReviewPages
@@ -125,10 +116,10 @@ def application(
     app = Starlette(
         routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={
-            Problem: answer_problem,
-            StorageError: answer_problem,
-            HTTPException: answer_http_error,
-            ClientDisconnect: answer_nobody,
+            problems.Problem: problems.answer_problem,
+            StorageError: problems.answer_problem,
+            HTTPException: problems.answer_http_error,
+            ClientDisconnect: problems.answer_nobody,
         },
         middleware=[
             Middleware(RecordRequests, counters, audit, user_header, networks_of(proxies, user_header)),
@@ -174,9 +165,9 @@ class Readiness:
     def check(self) -> None:
         """Raise Problem (503) unless the server is ready."""
         if self.stopping:
-            raise Problem(503, "The server is stopping")
+            raise problems.Problem(503, "The server is stopping")
         if self._answering < len(self.models) or not all(model.search.is_made for model in self.models):
-            raise ask_later(503, "The models are being loaded")
+            raise problems.ask_later(503, "The models are being loaded")
 
     async def load(self) -> None:
         """Let each model answer once, which loads what it needs, and index its labels.
@@ -198,7 +189,7 @@ async def _first_answer(model: ServedModel) -> None:
     while True:
         try:
             await model.suggest([model.tagger.vocabulary[0].name], SuggestOptions(k=1))
-        except Busy:
+        except problems.Busy:
             await asyncio.sleep(1)
         else:
             return
@@ -232,8 +223,8 @@ class _Gate:
             try:
                 self._admit(scope)
                 await turns.may_begin()
-            except Problem as problem:
-                app = answer_to(problem)
+            except problems.Problem as problem:
+                app = problems.answer_to(problem)
             await app(scope, self._bounded(receive), turns.counted(_redirect_below(get_current_request().root, send)))
 
     def _admit(self, scope: Scope) -> None:
@@ -245,18 +236,18 @@ class _Gate:
         request.language = languages.choose(scope)
         request.client = request.user or network(scope["client"][0] if scope.get("client") else "")
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
-            raise Problem(421, "This server answers under the names of its own machine only")
+            raise problems.Problem(421, "This server answers under the names of its own machine only")
         is_public = path in ("/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/")
         is_public = is_public or path.startswith(("/review/", "/static/"))  # pages ask for a token themselves
         holder = self.access.holder("" if is_public else _bearer(headers))
         if not is_public:
             if holder is None:
-                raise Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
+                raise problems.Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
             self.access.admit(holder)
         scope.setdefault("state", {})["holder"] = holder
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.max_body:
-            raise Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
+            raise problems.Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
 
     def _bounded(self, receive: Receive) -> Receive:
         """Limit the time in which a body comes, its size, and the memory of its client until the answer is sent."""
@@ -274,10 +265,10 @@ class _Gate:
                     message = await receive()
             except TimeoutError:
                 detail = f"The body did not come within {connections.BODY_SECONDS:.0f} s"
-                raise Problem(408, detail, headers={"Connection": "close"}) from None
+                raise problems.Problem(408, detail, headers={"Connection": "close"}) from None
             received, more = received + len(message.get("body", b"")), message.get("more_body", False)
             if received > self.max_body:
-                raise Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
+                raise problems.Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
             if (size := received - counted) > 0:
                 self.memory.take(client, size)
                 get_current_request().held.callback(self.memory.give_back, client, size)

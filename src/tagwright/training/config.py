@@ -4,21 +4,12 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any, Literal, TypeAlias
 
-from tagwright.core.checked import (
-    AtLeastOne,
-    AtLeastZero,
-    Checked,
-    NotNegative,
-    PartialShare,
-    Positive,
-    Probability,
-    Range,
-)
+from tagwright.core import checked
 
 Dropout: TypeAlias = Literal["off", "same", "all"]
 "The texts that are encoded with the transformer's dropout; same: those of pairs of a text with itself."
 
-BatchSize: TypeAlias = Annotated[int, Range(least=2)]
+BatchSize: TypeAlias = Annotated[int, checked.Range(least=2)]
 "A pair's negatives are the other pairs of its batch, so it has at least two."
 
 FREE_TO_CHANGE = frozenset({"checkpoint_seconds"})
@@ -29,38 +20,38 @@ OF_ENCODER = ("batch", "epochs", "steps", "learning_rate", "weight_decay", "drop
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingConfig(Checked):
+class TrainingConfig(checked.Checked):
     """How to train. None: as the method trains this kind of encoder, see its STATIC and TRANSFORMER."""
 
     batch: BatchSize | None = None
     """Pairs in a batch, on all processes together; each pair's negatives are the others (RTS 3.2.3). If it is unset and
     there are few pairs, the method's own is halved."""
-    epochs: Positive | None = None
+    epochs: checked.Positive | None = None
     "How often all pairs are seen."
-    steps: AtLeastOne | None = None
+    steps: checked.AtLeastOne | None = None
     "How many batches are seen, instead of epochs."
-    learning_rate: Positive | None = None
+    learning_rate: checked.Positive | None = None
     "AdamW's, the highest: it is reached after warm-up."
-    warmup: PartialShare | None = None
+    warmup: checked.PartialShare | None = None
     "Share of the steps in which the learning rate rises linearly; None: 0.1."
-    warmup_steps: AtLeastZero | None = None
+    warmup_steps: checked.AtLeastZero | None = None
     "Steps of warm-up, instead of a share."
-    decay: Probability | None = None
+    decay: checked.Probability | None = None
     "Share of the learning rate that is lost linearly after warm-up: 1 is all, 0 is a constant rate. None: 1."
-    weight_decay: NotNegative | None = None
+    weight_decay: checked.NotNegative | None = None
     "AdamW's; biases and the weights of norms have none. 0 is Adam."
-    clip: NotNegative | None = None
+    clip: checked.NotNegative | None = None
     "Largest norm of the gradient over all weights; larger ones are clipped. 0 is no limit. None: mostly 1."
     dropout: Dropout | None = None
     """The texts with dropout in the transformer: "all", as in RTS and MACLR, those of pairs of equal texts ("same"),
     which nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
-    activation_token_budget: AtLeastZero | None = None
+    activation_token_budget: checked.AtLeastZero | None = None
     "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
-    validation: PartialShare | None = None
+    validation: checked.PartialShare | None = None
     "Share of the groups of pairs for validation: they measure the loss and choose the best weights."
-    checkpoint_seconds: NotNegative = 300.0
+    checkpoint_seconds: checked.NotNegative = 300.0
     "Between checkpoints; 0 saves after every step."
-    seed: AtLeastZero = 0
+    seed: checked.AtLeastZero = 0
     "Same seed, machine and number of threads: same weights."
 
     def over(self, plan: "TrainingPlan") -> "TrainingPlan":
@@ -74,17 +65,17 @@ class TrainingPlan(TrainingConfig):
     """A complete training config: the values of a method for a kind of encoder, which the loop follows."""
 
     batch: BatchSize = 384
-    epochs: Positive = 1.0
-    learning_rate: Positive = 2e-5
-    warmup: PartialShare = 0.1
-    decay: Probability = 1.0
-    weight_decay: NotNegative = 0.01
-    clip: NotNegative = 1.0
+    epochs: checked.Positive = 1.0
+    learning_rate: checked.Positive = 2e-5
+    warmup: checked.PartialShare = 0.1
+    decay: checked.Probability = 1.0
+    weight_decay: checked.NotNegative = 0.01
+    clip: checked.NotNegative = 1.0
     dropout: Dropout = "same"
-    validation: PartialShare = 0.02
-    evaluations: AtLeastOne = 10
+    validation: checked.PartialShare = 0.02
+    evaluations: checked.AtLeastOne = 10
     "How often the validation loss is measured, not counting the start."
-    log_every: AtLeastOne = 10
+    log_every: checked.AtLeastOne = 10
     "Steps from one line of the log to the next."
 
     def rate(self, step: int, steps: int) -> float:

@@ -4,17 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagwright.app.arguments import (
-    Arranged,
-    Chosen,
-    Conditions,
-    LabelFile,
-    Language,
-    MonitorLog,
-    Quiet,
-    Reading,
-    Settings,
-)
+from tagwright.app import arguments
 from tagwright.core.progress import note
 from tagwright.errors import ConfigError
 from tagwright.server.options import ServerOptions
@@ -27,21 +17,21 @@ if TYPE_CHECKING:
 
 def serve(
     *,
-    reading: Reading,
-    conditions: Conditions,
-    arranged: Arranged,
+    reading: arguments.Reading,
+    conditions: arguments.Conditions,
+    arranged: arguments.Arranged,
     model: Annotated[
         list[str],
         typer.Option(
             "--model", metavar="[NAME=]DIR", help="A saved tagger, or a folder of `tagwright models`; may be repeated."
         ),
     ] = [],  # noqa: B006
-    labels: LabelFile = None,
-    language: Language = "",
-    settings: Settings = [],  # noqa: B006
+    labels: arguments.LabelFile = None,
+    language: arguments.Language = "",
+    settings: arguments.Settings = [],  # noqa: B006
     options: ServerOptions,
-    monitor: MonitorLog = None,
-    _quiet: Quiet = False,
+    monitor: arguments.MonitorLog = None,
+    _quiet: arguments.Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     from tagwright.app import inputs
@@ -53,7 +43,7 @@ def serve(
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with write_logs(options.log_format):
         versions = serving.versions_folder(model, options, labels)
-        chosen = Chosen(labels, language, settings=settings)
+        chosen = arguments.Chosen(labels, language, settings=settings)
         models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)
         for folder in dict.fromkeys((options.save_to, versions)):
             if folder is not None:
@@ -62,7 +52,7 @@ def serve(
 
 
 def models_to_serve(
-    models: list[str], chosen: Chosen, defaults: "SuggestOptions", *, learns: bool = False
+    models: list[str], chosen: arguments.Chosen, defaults: "SuggestOptions", *, learns: bool = False
 ) -> tuple[list["ServedModel"], "Vocabulary | None"]:
     """Return the saved taggers as served models, and the vocabulary given for them; or else the zero-shot method.
 

@@ -152,8 +152,7 @@ def to_documents(
             unused.update(record.unused)
             record = record._replace(subjects=[each for subject in record.subjects for each in subject.several()])
             sources.update(subject.source for subject in record.subjects if subject.label)
-            if chosen in record.document.metadata:
-                sources[chosen] += 1
+            sources.update([chosen] if chosen in record.document.metadata else [])
             yield number, label_by_field(_label_by_subjects(record, chosen), columns)
     remarks.log()
     say_unused(remarks.path, unused)

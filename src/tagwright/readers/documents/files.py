@@ -27,6 +27,7 @@ from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, option
 from tagwright.readers.account import by_suffix, say
+from tagwright.readers.documents import tables as table_files
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
 from tagwright.readers.documents.columns import Columns
@@ -47,14 +48,6 @@ from tagwright.readers.documents.plain_text import (
     refuse_training_file,
 )
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.tables import (
-    read_arrow,
-    read_csv,
-    read_parquet,
-    read_tsv,
-    read_xlsx,
-    recognise_table,
-)
 from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
 from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
@@ -91,11 +84,11 @@ READERS: Mapping[str, Format] = {
     **{name: _rows(partial(read_jsonl, flavour=name), text=True) for name in ("annif", "xc", "micol", "futex")},
     "s2orc": _rows(partial(read_json, flavour="s2orc"), text=True, paper=True),
     "json": _rows(read_json, ".json", text=True, paper=True),
-    "tsv": _rows(read_tsv, ".tsv .tab", text=True),
-    "csv": _rows(read_csv, ".csv", text=True),
-    "xlsx": _rows(read_xlsx, ".xlsx .xlsm"),
-    "parquet": _rows(read_parquet, ".parquet .pq"),
-    "arrow": _rows(read_arrow, ".arrow .feather"),
+    "tsv": _rows(table_files.read_tsv, ".tsv .tab", text=True),
+    "csv": _rows(table_files.read_csv, ".csv", text=True),
+    "xlsx": _rows(table_files.read_xlsx, ".xlsx .xlsm"),
+    "parquet": _rows(table_files.read_parquet, ".parquet .pq"),
+    "arrow": _rows(table_files.read_arrow, ".arrow .feather"),
     "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
     "latex": Format(read_latex, ".tex .latex", text=True, paper=True),
     "jats": Format(read_jats, ".nxml", paper=True),
@@ -246,7 +239,7 @@ def _by_content(start: bytes) -> str:
         return {b"article": "jats", b"pubmedarticleset": "pubmed"}.get(found[1].lower()) or found[1].decode().lower()
     if re.match(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", start, re.DOTALL):
         return "dublin_core"
-    return recognise_table(start.decode("utf-8", "ignore"))
+    return table_files.recognise_table(start.decode("utf-8", "ignore"))
 
 
 class _File(NamedTuple):

@@ -15,17 +15,9 @@ from pathlib import Path
 
 from tagwright.core.progress import hint
 from tagwright.errors import InputError
+from tagwright.readers.documents import sections
 from tagwright.readers.documents.markup import HTML, LINE, MARKS, Effect, to_text, without_dollars
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import (
-    ABSTRACTS,
-    Block,
-    keep_present,
-    keywords,
-    one_line,
-    to_document,
-    work_id,
-)
 from tagwright.readers.limits import convert_errors, read_whole
 from tagwright.readers.lines import decode_text, is_utf8, open_bytes
 from tagwright.text.words import clean
@@ -56,7 +48,8 @@ TAG = re.compile(
 )
 _ESCAPED = re.compile(r"&(?:#\d{2,6}|#x[\da-f]{2,6}|[a-z]{2,8}\d?);", re.IGNORECASE)
 _ABSTRACT = re.compile(
-    rf"\A\s*<(?P<name>(?:jats:)?(?:title|p|b|strong|h\d))>\s*(?:{'|'.join(ABSTRACTS)})[ .:]*</(?P=name)>", re.IGNORECASE
+    rf"\A\s*<(?P<name>(?:jats:)?(?:title|p|b|strong|h\d))>\s*(?:{'|'.join(sections.ABSTRACTS)})[ .:]*</(?P=name)>",
+    re.IGNORECASE,
 )
 "The heading that publishers put into an abstract."
 
@@ -85,7 +78,7 @@ def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
     yield 0, page.document(page.named_text() or _extract_main_text(html, page, path))
 
 
-def _extract_main_text(html: str, page: _Page, path: Path) -> list[Block]:
+def _extract_main_text(html: str, page: _Page, path: Path) -> list[sections.Block]:
     """The blocks from the first to the last that trafilatura takes for main text, with the headings before them.
 
     What it leaves out between them is most often text. All blocks without it, where it fails, and where so little is
@@ -104,7 +97,7 @@ def _extract_main_text(html: str, page: _Page, path: Path) -> list[Block]:
         config = deepcopy(DEFAULT_CONFIG)
         config["DEFAULT"]["min_extracted_size"] = "1"  # a short page is one as well
         text = extract(html, include_comments=False, config=config) or ""
-    lines, runs = {one_line(line) for line in text.splitlines()}, _runs(text)
+    lines, runs = {sections.one_line(line) for line in text.splitlines()}, _runs(text)
     places = [
         place
         for place, (_, paragraph) in enumerate(blocks)
@@ -165,7 +158,7 @@ def without_markup(document: Document) -> Document:
     """The document without HTML in any of its texts; for records of formats that should hold none, but often do."""
     return replace(
         document,
-        title=one_line(without_tags(document.title)),
+        title=sections.one_line(without_tags(document.title)),
         abstract=without_tags(document.abstract),
         sections=tuple(
             replace(each, paragraphs=tuple(map(without_tags, each.paragraphs))) for each in document.sections
@@ -182,7 +175,7 @@ def label_without_tags(label: Label) -> Label:
         return label
 
     def plain(texts: Iterable[str], names: Collection[str] = FORMATTING) -> tuple[str, ...]:
-        return tuple(one_line(text) if (text := without_tags(each, names)) != each else each for each in texts)
+        return tuple(sections.one_line(text) if (text := without_tags(each, names)) != each else each for each in texts)
 
     return replace(
         label,
@@ -201,7 +194,7 @@ def element_name(tag: re.Match[str]) -> str:
     return name if name in HTML or tag["prefix"] else ""
 
 
-def _size(blocks: Iterable[Block]) -> int:
+def _size(blocks: Iterable[sections.Block]) -> int:
     return sum(len(text) for _, text in blocks)
 
 
@@ -210,7 +203,7 @@ class _Page(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self._blocks: list[tuple[int, Block]] = []
+        self._blocks: list[tuple[int, sections.Block]] = []
         self._inside: list[str] = []
         self._marked: list[tuple[str, str]] = []
         self._dropped: list[str] = []
@@ -245,7 +238,7 @@ class _Page(HTMLParser):
             self._inside.append(tag)
         elif tag == "meta":
             name = (values.get("name") or values.get("property") or "").lower()
-            self._meta.setdefault(name, []).append(one_line(without_tags(values.get("content", ""))))
+            self._meta.setdefault(name, []).append(sections.one_line(without_tags(values.get("content", ""))))
 
     def handle_endtag(self, tag: str) -> None:
         """End a paragraph, a heading or a region."""
@@ -294,25 +287,25 @@ class _Page(HTMLParser):
         """Skip `<![...]>`, where the parser would fail when it does not know the keyword."""
         return self.parse_bogus_comment(i)
 
-    def document(self, blocks: Sequence[Block]) -> Document:
+    def document(self, blocks: Sequence[sections.Block]) -> Document:
         """Return the document. blocks: of the main text, whose first heading is the title if it is on top."""
-        blocks, title = list(blocks), one_line("".join(self._title))
+        blocks, title = list(blocks), sections.one_line("".join(self._title))
         top = next((text for region, (depth, text) in self._blocks if depth == 1 and region >= _TEXT), "")
         if (1, top) not in blocks and (not title or title.casefold().startswith(top.casefold())):
             title = top or title
         first = next((place for place, (depth, _) in enumerate(blocks) if depth), None)
         if first is not None and (blocks[first][0] == 1 or title.casefold().startswith(blocks[first][1].casefold())):
             title = blocks.pop(first)[1]
-        metadata = keep_present(
+        metadata = sections.keep_present(
             author=self._named("citation_author", "dc.creator", "author"),
             venue=self._named("citation_journal_title", "og:site_name")[:1],
-            keyword=keywords(self._named("citation_keywords", "keywords")),
+            keyword=sections.keywords(self._named("citation_keywords", "keywords")),
         )
         titles = self._named("citation_title", "dc.title", "og:title")
-        document = to_document("".join(titles[:1]) or title, blocks, metadata)
-        return replace(document, id=work_id({"doi": "".join(self._named("citation_doi")[:1])}))
+        document = sections.to_document("".join(titles[:1]) or title, blocks, metadata)
+        return replace(document, id=sections.work_id({"doi": "".join(self._named("citation_doi")[:1])}))
 
-    def named_text(self) -> list[Block]:
+    def named_text(self) -> list[sections.Block]:
         """The text of `main`, or else of an `article`, if that is most of the text; or else nothing."""
         size = _size(block for region, block in self._blocks if region >= _TEXT)
         for name in ("main", "article"):
@@ -321,7 +314,7 @@ class _Page(HTMLParser):
                 return inside
         return []
 
-    def text(self) -> list[Block]:
+    def text(self) -> list[sections.Block]:
         """The text outside navigation, or all text if there is no other."""
         best = min(_TEXT, max((region for region, (depth, _) in self._blocks if not depth), default=0))
         return [block for region, block in self._blocks if region >= best]

@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 from tagwright.readers.documents.html import TAG, element_name
-from tagwright.readers.documents.markup import HTML, MARKS, formula, to_text
+from tagwright.readers.documents.markup import HTML, IN_DOLLARS, MARKS, read_formula, to_text
 
 _CODE = re.compile(
     r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*\n.*?(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)"
@@ -53,8 +53,7 @@ def render_visible(text: str) -> str:
         is_link = found[2] is None or (found[2] or found[1]).casefold() in known
         return found[1] if is_link else found[0]
 
-    in_dollars = r"\$(?=[^$\s])([^$\n]{0,200}[_^][^$\n]{0,200})(?<=\S)\$(?!\d)"
-    text = re.sub(in_dollars, lambda found: formula(re.sub(r"\\(?:math|text)\w+|[{}]", "", found[1])), text)
+    text = IN_DOLLARS.sub(read_formula, text)
     for _ in range(2):  # an image in a link, emphasis in emphasis
         text = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[5], _LINK.sub(linked, text))
     for pattern, shown in _SEEN:

@@ -74,10 +74,10 @@ _WORD = _make_table(
 )
 _MODIFIED = frozenset("mol min sin cos tan log exp chi".split())  # noqa: SIM905
 "Words of three letters whose powers are numbers."
-_IN_DOLLARS = re.compile(
+IN_DOLLARS = re.compile(
     r"\$(?=[^$\s])([^$\n]{0,40}?[_^](?:\{[^{}$]{1,20}\}|[\d+−-]|[A-Za-z](?![A-Za-z]))[^$\n]{0,40})(?<=\S)\$(?!\d)"
 )
-_COMMAND = re.compile(r"\\(?:math|text)\w+|[{}]")
+"A short formula of TeX with a subscript or superscript."
 _INNER = rf"{_CITED}(?:[\s,;–—-]*{_CITED})*"
 
 
@@ -188,14 +188,19 @@ def formula(text: str) -> str:
     return re.sub(r"(?<![^ ])\^(\S+)|\^(\d*[+−-])(?!\w)", rf"{begin}\1\2{end}", text.replace("_", ""))
 
 
+def read_formula(found: re.Match[str]) -> str:
+    """The text of a formula of `IN_DOLLARS`."""
+    return formula(re.sub(r"\\(?:math|text)\w+|[{}]", "", found[1]))
+
+
 def without_dollars(text: str) -> str:
-    r"""The text with short formulas of TeX between dollars as they are read, if they have a subscript or superscript.
+    r"""The text with formulas between dollars (`IN_DOLLARS`) as they are read.
 
     >>> without_dollars(r"CO$_2$, 10$^5$,  $\mathrm{H_2O}$" "\n$5_000 and $my_name$")
     'CO2, 10^5, H2O\n$5_000 and $my_name$'
     """
-    plain = (_IN_DOLLARS.sub(lambda found: formula(_COMMAND.sub("", found[1])), line) for line in text.split("\n"))
-    return "\n".join(to_text(new) if new != old else old for new, old in zip(plain, text.split("\n"), strict=True))
+    lines = ((line, IN_DOLLARS.sub(read_formula, line)) for line in text.split("\n"))
+    return "\n".join(to_text(new) if new != old else old for old, new in lines)
 
 
 def _raise_letters(word: str, text: str, following: str, is_paper: bool) -> str:

@@ -22,34 +22,19 @@ _TAGS: Mapping[str, str] = {
     **dict.fromkeys(("NT", "NTG", "NTP", "NTI", "TE", "TS", "UB"), "narrower"),
     **dict.fromkeys(("RT", "TR", "TA", "VB"), "related"),
     **dict.fromkeys(("SN", "DEF", "NA", "NE"), "description"),
-}
-"Tag -> what it tells of a term; in English, Spanish, French, Portuguese and German."
+    "used for": "names", "use": "use", "broader term": "broader", "narrower term": "narrower",
+    "related term": "related", "scope note": "description",
+}  # fmt: skip
+"Tag -> what it tells of a term; in English, Spanish, French, Portuguese and German, or written out before a colon."
 
-_TAGGED = re.compile(rf"({'|'.join(sorted(_TAGS, key=len, reverse=True))})(\d*)(?:\s*[:=]\s*|\s+)(\S.*)")
+_LONGEST = sorted(_TAGS, key=len, reverse=True)
+_SHORT, _WRITTEN_OUT = ("|".join(tag for tag in _LONGEST if tag.isupper() is short) for short in (True, False))
+_TAGGED = re.compile(rf"({_SHORT}|(?i:{_WRITTEN_OUT})s?(?=\s*:))(\d*)(?:\s*[:=]\s*|\s+)(\S.*)")
 _OTHER = re.compile(r"([A-Z][A-Z+]{1,6}\d*)\s*:\s")
 _log = logging.getLogger(__name__)
 
-_SHORT = {
-    "used for": "UF", "use": "USE", "broader term": "BT", "narrower term": "NT", "related term": "RT",
-    "scope note": "SN",
-}  # fmt: skip
-"Tag as it is written out, before a colon -> tag."
-
 Line = tuple[int, int, str]
 "Number, indent and text of a line."
-
-
-def shorten_tags(lines: Sequence[Line]) -> list[Line]:
-    """The lines with tags that are written out as `is_tagged` knows them.
-
-    >>> shorten_tags([(1, 2, "Broader terms: Insects"), (2, 0, "Use of force")])
-    [(1, 2, 'BT Insects'), (2, 0, 'Use of force')]
-    """
-    written = re.compile(rf"({'|'.join(_SHORT)})s?\s*:\s*(\S.*)", re.IGNORECASE)
-    found = ((number, indent, text, written.fullmatch(text)) for number, indent, text in lines)
-    return [
-        (number, indent, f"{_SHORT[tag[1].lower()]} {tag[2]}" if tag else text) for number, indent, text, tag in found
-    ]
 
 
 def is_tagged(lines: Sequence[Line]) -> bool:
@@ -115,7 +100,8 @@ def _entries(lines: Sequence[Line], path: Path) -> tuple[dict[str, dict[str, lis
     for line, indent, text in lines:
         if (tagged := _TAGGED.fullmatch(text)) and term:
             is_near = tagged[2] in ("", "1")  # NT2 is below NT1, which says so itself
-            role, beside = _TAGS[tagged[1]] if is_near else "", indent
+            tag = tagged[1] if tagged[1] in _TAGS else tagged[1].lower().removesuffix("s")
+            role, beside = _TAGS[tag] if is_near else "", indent
             values = [each.strip() for each in re.split(r"\s*[;+]\s+", tagged[3])] if role == "use" else [tagged[3]]
             if is_near:
                 entries[term][role] += values

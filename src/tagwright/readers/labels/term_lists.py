@@ -8,7 +8,7 @@ from pathlib import Path
 from tagwright.core.checked import show
 from tagwright.core.display import list_first, plural
 from tagwright.errors import InputError
-from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged, shorten_tags
+from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged
 from tagwright.readers.lines import is_missing, open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
@@ -55,8 +55,8 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
     (`tagged_text`). Raises InputError as `open_lines` does, for running text, and for other formats.
     """
     lines = list(_lines(path))
-    if is_tagged(tagged := shorten_tags(lines)):
-        yield from read_tagged(tagged, path)
+    if is_tagged(lines):
+        yield from read_tagged(lines, path)
         return
     _refuse_other_formats(lines, path)
     terms = _terms(lines, path)
