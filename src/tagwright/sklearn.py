@@ -39,18 +39,22 @@ FEW_LABELS = (
     "min_score=... cuts otherwise"
 )
 
+FIRST = 5
+"Labels that `predict` gives a document where neither confidences nor parameters say how many."
+
 
 class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any method of Tagwright for pipelines, grid search and cross-validation.
 
     method: as in `tagwright.train`. labels: names, Labels, a Vocabulary, a table or a file; None: the labels of y, by
-    name. max_labels: the labels that `predict` gives a document, None: any number; min_score, min_confidence, best_cut:
-    fewer of them, as for `Tagger.suggest`. Without these three, the SVM gives those on the right side of its boundary
-    only, as in scikit-learn: min_score is then 1. depth: the most labels of a document that get a probability above 0.
-    sparse_output: whether `predict` and `predict_proba` give sparse matrices, for very many labels. memory: a folder
-    where trained taggers are kept, so that a search over the parameters above trains once for each fold and not for
-    each of their values; one that was trained on the same data with the same options is loaded. options: those of the
-    method.
+    name. max_labels: the most labels that `predict` gives a document, None: any number; min_score, min_confidence,
+    best_cut: fewer of them, as for `Tagger.suggest`. best_cut None: where none of the other three is given, as many as
+    the confidences say, or the first five of a tagger that estimates none. The SVM gives those on the right side of its
+    boundary only, as in scikit-learn, unless a cut by confidence is asked for: min_score is then 1. depth: the most
+    labels of a document that get a probability above 0. sparse_output: whether `predict` and `predict_proba` give
+    sparse matrices, for very many labels. memory: a folder where trained taggers are kept, so that a search over the
+    parameters above trains once for each fold and not for each of their values; one that was trained on the same data
+    with the same options is loaded. options: those of the method.
 
     X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
@@ -71,10 +75,10 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str = ZERO_SHOT,
         labels: Labels | None = None,
         *,
-        max_labels: int | None = 5,
+        max_labels: int | None = None,
         min_score: float | None = None,
         min_confidence: float | None = None,
-        best_cut: bool = False,
+        best_cut: bool | None = None,
         only: Sequence[str] = (),
         without: Sequence[str] = (),
         hierarchy: Arrangement = "ranked",
@@ -98,7 +102,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> TaggerClassifier(stages=["exact_match"]).fit(["Bees fly."], [["Bees", "Insects"]]).classes_.tolist()
         ['Bees', 'Insects']
         """
-        rules = self._rules()
+        self._rules()  # a wrong one is an error before the training
         if "k" in self._options:
             raise ConfigError("the labels per document are max_labels here; write max_labels=... for k=...")
         texts = _texts(X)
@@ -110,7 +114,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if gold is None and find_method(self.method).learns == "labels":
             raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
         tagger = self._trained(texts, vocabulary, gold)
-        tagger.check(rules)
+        tagger.check(self._rules(tagger.estimates_confidence))
         self.tagger_: Tagger = tagger
         self.classes_: NDArray[np.str_] = np.array(vocabulary.ids)
         return self
@@ -125,7 +129,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> classifier.predict(["Bees!", "Ants!"]).tolist()
         [[1], [0]]
         """
-        rules = self._rules()
+        check_is_fitted(self, "tagger_")
+        rules = self._rules(self.tagger_.estimates_confidence)
         run, is_default = self._run(X, rules), rules.min_score != self.min_score
         if is_default and 2 * np.count_nonzero(np.diff(run.indptr)) < len(run):
             warnings.warn(FEW_LABELS, stacklevel=2)
@@ -221,11 +226,18 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError("y is an indicator matrix, which has no names of labels; give labels=[...], one a column")
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
-    def _rules(self) -> SuggestOptions:
-        names = ("min_confidence", "best_cut", "only", "without", "hierarchy", "per_branch")
+    def _rules(self, confident: bool = True) -> SuggestOptions:
+        """Which labels `predict` gives, see the class. confident: whether the tagger estimates confidences."""
+        names = ("min_confidence", "only", "without", "hierarchy", "per_branch")
         cuts_by_confidence = self.best_cut or self.min_confidence is not None
         least = self.min_score if cuts_by_confidence else self._least_score
-        return SuggestOptions(k=self._most_labels, min_score=least, **{name: getattr(self, name) for name in names})
+        is_uncut = least is None and self.min_confidence is None and self.max_labels is None and self.best_cut is None
+        return SuggestOptions(
+            k=FIRST if is_uncut and not confident else self._most_labels,
+            min_score=least,
+            best_cut=is_uncut and confident if self.best_cut is None else self.best_cut,
+            **{name: getattr(self, name) for name in names},
+        )
 
     @property
     def _least_score(self) -> float | None:
