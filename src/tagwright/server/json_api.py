@@ -102,6 +102,7 @@ class JsonApi:
                     reason, "Stages, or features of a learned combiner: what raises the score most comes first."
                 ),
                 "evidence": array(evidence),
+                "estimate": object_({"by": _TEXT, "features": {**object_({}), "additionalProperties": _NUMBER}}),
                 "translated": array(_TEXT, "Translated names by which texts find the label too."),
                 "language": schema("string", "With names_in, of the name; empty where nothing says it."),
             },
@@ -302,31 +303,7 @@ def sent_document(fields: Mapping[str, Any]) -> Document:
 def _answer(document: Document, suggestions: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
     """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
     if stages is None:
-        return {"id": document.id, "suggestions": [_suggestion(each) for each in suggestions]}
-    explained = [{**_suggestion(each), **_explanation(each, document)} for each in suggestions]
+        return {"id": document.id, "suggestions": [suggestion.to_dict() for suggestion in suggestions]}
+    explained = [suggestion.to_dict(document.text) for suggestion in suggestions]
     known = meanings((reason for each in suggestions for reason in each.reasons), stages)
     return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
-
-
-def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
-    return {
-        "id": suggestion.id, "name": suggestion.name, "notation": suggestion.notation,
-        "score": suggestion.score, "confidence": suggestion.confidence,
-    }  # fmt: skip
-
-
-def _explanation(suggestion: Suggestion, document: Document) -> dict[str, Any]:
-    """The fields that say why a label is suggested, with at most 1,000 characters of each span."""
-    evidence = [
-        {
-            "stage": each.stage, "rank": each.rank, "score": each.score,
-            "spans": [
-                {"start": span.start, "end": span.end, "weight": span.weight,
-                 "text": document.text[span.start : min(span.end, span.start + 1000)]}
-                for span in each.spans
-            ],
-        }
-        for each in suggestion.evidence
-    ]  # fmt: skip
-    translated = {"translated": list(suggestion.translated)} if suggestion.translated else {}
-    return {"reasons": [each.to_json() for each in suggestion.reasons], "evidence": evidence, **translated}
