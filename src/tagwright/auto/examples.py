@@ -83,10 +83,10 @@ def with_stage_alone(tagger: Tagger, name: str, ranked: Examples) -> Tagger:
 
 def store_examples(examples: Examples, weights: Mapping[str, float]) -> State:
     """Return examples and weights as they are stored as a finished step."""
-    run, gold, features = examples.run, examples.gold, examples.features
+    run, gold, features, each = examples.run, examples.gold, examples.features, {"each": examples.candidates_each}
     arrays: dict[str, NDArray[Any]] = {"indptr": run.indptr, "labels": run.labels, "scores": run.scores}
     arrays |= {"values": features.values, "gold-indptr": gold.indptr, "gold": gold.labels}
-    return State(arrays, {"features": list(features.names), "weights": dict(weights), "labels": examples.labels})
+    return State(arrays, {"features": list(features.names), "weights": dict(weights), "labels": examples.labels} | each)
 
 
 def restore_examples(state: State) -> tuple[Examples, dict[str, float]]:
@@ -95,7 +95,7 @@ def restore_examples(state: State) -> tuple[Examples, dict[str, float]]:
     run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))
     gold = Run(arrays["gold-indptr"], arrays["gold"], np.ones(len(arrays["gold"]), np.float32))
     features = Features(tuple(values["features"]), arrays["values"])
-    return Examples(run, features, gold, values["labels"]), values["weights"]
+    return Examples(run, features, gold, values["labels"], values["each"]), values["weights"]
 
 
 def measure_gains(fitted: FittedCombiner, options: CombinerOptions) -> dict[str, Doubles]:

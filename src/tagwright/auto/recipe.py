@@ -395,6 +395,9 @@ def _keep_combiner(
     beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"
     note(f"kept: {kept}; nDCG@5 {100 * means[kept]:.1f}{beside} {where}")
     detail(f"nDCG@5 {where}: {tried}")
+    if kept.startswith("combiner"):
+        first = f"the first {config.candidates} of the sum and {fitted.examples.candidates_each} of each stage"
+        detail(f"candidates of a document: {first}")
     if lost:
         detail(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
     flag, name, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")

@@ -103,11 +103,19 @@ class CandidateFeatures:
         vectors: Floats = reading.vectors * reading.written[:, None]
         return vectors
 
+    def with_each(self, candidates: int) -> Self:
+        """Return a copy that describes so many candidates of each retriever beside those of the fixed sum."""
+        return replace(self, options=replace(self.options, candidates_each=candidates))
+
     def fit_corpus(self, corpus: Iterable[tuple[CandidatePool, Run]]) -> Self:
-        """Return a copy with label counts and neighbours of an unlabelled corpus, given ranked, batch by batch."""
+        """Return a copy with label counts and neighbours of an unlabelled corpus, given ranked, batch by batch.
+
+        What counts there are the first candidates of the fixed sum: no label tells whether others are worth it.
+        """
+        of_the_sum = self.with_each(0)
         ranked, found, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
         for pool, run in corpus:
-            ranked.append(self.candidates(pool, run))
+            ranked.append(of_the_sum.candidates(pool, run))
             for name, run in pool.found.items():
                 found.setdefault(name, []).append(run)
             if self.options.vectors:
