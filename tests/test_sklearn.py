@@ -20,6 +20,7 @@ from tests.unsure import without_confidences
 
 import tagwright as tw
 from tagwright import sklearn
+from tagwright.data.in_memory import with_labels
 from tagwright.errors import InputError
 from tagwright.sklearn import TaggerClassifier
 
@@ -353,3 +354,26 @@ def test_an_indicator_matrix_holds_zeros_and_ones(kind: str, other: float) -> No
             classifier.fit(texts, of_kind(wrong))
     with pytest.raises(InputError, match="for document 6 and label 1"):
         classifier.fit(texts, of_kind(right)).score(texts, of_kind(wrong))
+
+
+@pytest.mark.parametrize(
+    "form", [lambda y: y.tolist(), lambda y: y.astype(bool).tolist(), lambda y: y.astype(str), list]
+)
+def test_rows_of_zeros_and_ones_are_an_indicator_however_they_are_held(form: Callable[[Any], Any]) -> None:
+    """As in scikit-learn, lists of lists too: they are not documents with the labels "0" and "1"."""
+    classifier = TaggerClassifier("svm", labels=NAMES).fit(TEXTS, form(indicator()))
+    np.testing.assert_array_equal(classifier.predict(TEXTS), indicator())
+    assert classifier.score(TEXTS, form(indicator())) == 1
+    with pytest.raises(Exception, match="indicator matrix, which has no names"):
+        TaggerClassifier("svm").fit(TEXTS, form(indicator()))
+    with pytest.raises(InputError, match="y is a matrix of numbers"):
+        list(with_labels([], form(indicator())))
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[1, -1], [-1, 1]], [[0.5, 0.2], [0.1, 0.9]], np.array([["yes", "no"], ["no", "yes"]], object)]
+)
+def test_other_marks_than_zero_and_one_are_refused_however_they_are_held(wrong: Any) -> None:
+    rows = pytest.importorskip("pandas").DataFrame(wrong) if isinstance(wrong, np.ndarray) else wrong
+    with pytest.raises(ValueError, match="expected 0 and 1 only"):
+        TaggerClassifier("svm", labels=["Bees", "Taxes"]).fit(["Bees make honey.", "The tax on income."], rows)

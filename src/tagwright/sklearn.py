@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -178,7 +178,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "tagger_")
         if is_indicator(y):
-            _zeros_and_ones(y)
+            y = _zeros_and_ones(y)
         else:
             vocabulary = self.tagger_.vocabulary
             documents = to_documents(_texts(X), vocabulary.has)
@@ -317,9 +317,9 @@ def _ids(y: Any, vocabulary: Vocabulary) -> Iterable[list[str]]:
     """The labels of each document by id or name. Raises InputError for a matrix with other columns than labels."""
     if not is_indicator(y):
         return map(_names, y)
-    if y.shape[1] != len(vocabulary):
-        raise InputError(f"y has {y.shape[1]} columns for {len(vocabulary)} labels; give one column for each label")
     rows = _zeros_and_ones(y)
+    if rows.shape[1] != len(vocabulary):
+        raise InputError(f"y has {rows.shape[1]} columns for {len(vocabulary)} labels; give one column for each label")
     return [[vocabulary.ids[label] for label in rows[row].indices] for row in range(rows.shape[0])]
 
 
@@ -329,13 +329,16 @@ class IndicatorError(InputError, ValueError):
 
 def _zeros_and_ones(y: Any) -> csr_matrix:
     """An indicator matrix, sparse and without stored zeros. Raises IndicatorError for other numbers than 0 and 1."""
-    rows = csr_matrix(y)
+    try:
+        rows = csr_matrix(y if issparse(y) else np.asarray(y, dtype=np.float64))
+    except ValueError as error:
+        raise IndicatorError(f"y is no matrix of numbers ({error}), expected 0 and 1 only") from None
     rows.eliminate_zeros()
     if (other := rows.data != 1).any():
         place = int(np.argmax(other))
         document = int(np.searchsorted(rows.indptr, place, side="right")) - 1
         raise IndicatorError(
-            f"y holds {rows.data[place]} for document {document + 1} and label {rows.indices[place] + 1}, expected 0 "
+            f"y holds {rows.data[place]:g} for document {document + 1} and label {rows.indices[place] + 1}, expected 0 "
             "and 1 only; say what other numbers mean, as in y == 1"
         )
     return rows

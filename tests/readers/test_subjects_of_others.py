@@ -89,6 +89,14 @@ FILES = {
         json.dumps([{"type": "book", "id": "1", "title": "Reading rooms", "issued": {"raw": "1999"},
                      "keyword": "Libraries, Nursing"}]).encode(),
     ),
+    "nbib": ("x.nbib", b"PMID- 1\nTI  - Reading rooms\nMH  - Libraries/organization\nMH  - *Nursing\n"),
+    "pubmed": (
+        "x.xml",
+        b"<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article><ArticleTitle>Reading rooms"
+        b"</ArticleTitle></Article><MeshHeadingList><MeshHeading><DescriptorName>Libraries</DescriptorName></MeshHeading>"
+        b"</MeshHeadingList></MedlineCitation></PubmedArticle></PubmedArticleSet>",
+    ),
+    "mesh_column": ("x.csv", b"id,Title,MeSH Terms\n1,Reading rooms,Libraries; Nursing\n"),
     "annif": (
         "x.jsonl",
         json.dumps({"document_id": "1", "text": "Reading rooms", "subjects": [
@@ -189,6 +197,17 @@ def test_labels_whose_vocabulary_is_not_known_are_found_by_id_or_as_the_user_say
     assert ZOO.gold(Corpus.read(path, columns=columns), unknown="warn").labels.tolist() == found
     said = 'which one these labels are, their ids do not tell; labels="lcsh" says it'
     assert any(said in line for line in caplog.messages) == (subject == (" 0", "aBees") and not columns)
+
+
+@pytest.mark.parametrize("case", ["nbib", "pubmed", "mesh_column"])
+def test_headings_of_pubmed_are_labels_of_mesh_or_as_the_user_says(tmp_path: Path, case: str) -> None:
+    name, content = FILES[case]
+    (path := tmp_path / name).write_bytes(content)
+    mesh = Vocabulary([Label("http://id.nlm.nih.gov/mesh/D007990", ("Libraries",))])
+    assert mesh.gold(Corpus.read(path), unknown="ignore").labels.tolist() == [0]
+    names = Vocabulary([Label("libraries", ("Libraries",))])
+    column = "mesh terms" if case == "mesh_column" else "mesh"
+    assert names.gold(Corpus.read(path, columns={"labels": column}), unknown="ignore").labels.tolist() == [0]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Bees", None), ("Bees--Flight", 0)])

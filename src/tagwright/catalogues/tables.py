@@ -109,7 +109,9 @@ def _style(rows: Rows, names: Vocabulary, source: str, columns: Columns, place: 
     ids = sum(part.strip("<>") in names.index and names.resolve(part) is not None for part in parts)
     in_brackets = bool(cells) and all(cell.lstrip().startswith("<") for cell in cells)
     usual = "||" if (column or name).startswith("dc.") else "|"
-    separator = next((each for each in ("||", "; ", ";", "|") if any(each in cell for cell in cells)), usual)
+    separator = next(
+        (each for each in ("||", "; ", ";", "|", "\r\n", "\n") if any(each in cell for cell in cells)), usual
+    )
     return _Style(
         place=at,
         name=name,

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -119,8 +120,29 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
 
 
 def is_indicator(y: Any) -> bool:
-    """Whether this is a matrix or table of numbers, a column for each label, and not of names."""
-    return getattr(y, "ndim", 1) == 2 and getattr(getattr(y, "dtype", None), "kind", "i") not in "OSTU"
+    """Whether this is a matrix or table of numbers, a column for each label, and not of names.
+
+    As in scikit-learn, equally long lists of numbers are one: if they hold marks, and not the ids of labels.
+
+    >>> is_indicator([[1, 0], [0, 1]]), is_indicator([["a", "b"], ["b", "c"]]), is_indicator([[1], [0, 2]])
+    (True, False, False)
+    """
+    is_matrix = getattr(y, "ndim", 1) == 2
+    if is_matrix and getattr(getattr(y, "dtype", None), "kind", "i") not in "OSTU":
+        return True
+    rows = [*y] if is_matrix or isinstance(y, list | tuple) else []
+    return bool(rows) and all(
+        (isinstance(row, list | tuple) or getattr(row, "ndim", 0) == 1)
+        and len(row) == len(rows[0]) > 1
+        and all(map(_is_mark, row))
+        for row in rows
+    )
+
+
+def _is_mark(value: object) -> bool:
+    """Whether a value of a matrix says that a label is there or not, as no id does."""
+    is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
+    return is_fraction or (isinstance(value, Integral | str) and value in (-1, 0, 1, "0", "1"))
 
 
 def _with_given_labels(document: Document, labels: Any, position: int) -> Document:

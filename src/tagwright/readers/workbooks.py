@@ -82,10 +82,17 @@ def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any,
 
 
 def to_transitional(content: BytesIO) -> BytesIO:
-    """The file under the names of the usual Open XML, if it is Strict Open XML, which the libraries do not know."""
+    """The file under the names of the usual Open XML, where the libraries do not know its own.
+
+    That is Strict Open XML, and a Word file with macros or for a template.
+    """
+    word = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    other_word = rb"application/vnd\.(?:ms-word\.\w+\.\w+|[\w.-]+\.wordprocessingml\.template)\.main\+xml"
     with ZipFile(content) as parts:
-        rels = "_rels/.rels"
-        if rels not in parts.namelist() or b"http://purl.oclc.org/ooxml/" not in parts.read(rels):
+        heads = b"".join(
+            parts.read(name) for name in ("_rels/.rels", "[Content_Types].xml") if name in parts.namelist()
+        )
+        if not re.search(rb"http://purl\.oclc\.org/ooxml/|" + other_word, heads):
             return content
         usual = BytesIO()
         with ZipFile(usual, "w") as written:
@@ -94,6 +101,7 @@ def to_transitional(content: BytesIO) -> BytesIO:
                 if part.filename.endswith((".xml", ".rels")):
                     strict = rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)"
                     text = re.sub(strict, rb"http://schemas.openxmlformats.org/\1/2006/\2", text)
+                    text = re.sub(other_word, word, text) if part.filename == "[Content_Types].xml" else text
                 written.writestr(part, text)
     return usual
 

@@ -311,6 +311,8 @@ def stemmer(languages: tuple[Language, ...]) -> Callable[[str], str]:
 def make_fold(languages: str, analysis: Analysis) -> Callable[[str], str]:
     """`fold` in these languages, as `parse_all` reads them: in Turkish and Azerbaijani I is the capital of ı, İ of i.
 
+    In Danish and Norwegian å is also written aa, and ø oe.
+
     Beside other languages only a word with a letter of theirs is read so, see `word_form`.
 
     >>> make_fold("tr", 3)("ISPANAK"), make_fold("tr+en", 3)("IŞIK"), make_fold("tr+en", 3)("INDUSTRY")
@@ -319,11 +321,12 @@ def make_fold(languages: str, analysis: Analysis) -> Callable[[str], str]:
     codes = {language.code for language in parse_all(languages)}
 
     def folded(word: str) -> str:
-        if codes <= DOTLESS or not _TURKISH.isdisjoint(word):
+        if codes & DOTLESS and (codes <= DOTLESS or not _TURKISH.isdisjoint(word)):
             word = word.replace("I", "ı").replace("İ", "i")
-        return fold(word, analysis)
+        word = fold(word, analysis)
+        return word.replace("aa", "å").replace("oe", "ø") if codes & {"da", "no"} else word
 
-    return folded if codes & DOTLESS and analysis > 2 else lambda word: fold(word, analysis)
+    return folded if codes & {*DOTLESS, "da", "no"} and analysis > 2 else lambda word: fold(word, analysis)
 
 
 def joins_words(languages: Iterable[Language]) -> bool:

@@ -99,7 +99,7 @@ def fold(word: str, analysis: Analysis) -> str:
     folded = unicodedata.normalize("NFKC", word).casefold()
     if analysis < 3:
         return folded.translate(_same_letters()) if analysis > 1 and folded > "\u0590" else folded
-    folded = folded.translate(_spellings())
+    folded = _STRESS.sub("", folded.translate(_spellings()))
     if _ACCENTED.search(folded):
         apart = unicodedata.normalize("NFD", folded)
         folded = "".join(sign for sign in apart if not unicodedata.combining(sign))
@@ -289,6 +289,9 @@ def _same_letters() -> dict[int, int | None]:
 
 _ACCENTED = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
 "Greek letters: capitals are written without accents."
+
+_STRESS = re.compile("(?<=[\u0400-\u04ff])[\u0300\u0301]")
+"Where Cyrillic words are stressed, as dictionaries and encyclopaedias show."
 
 _APOSTROPHES = "\u02b9\u02bb\u02bc\u02bd\u02be\u02bf\u02c8\u02ee\u055a\u05f3\u07f4\u07f5\ua78b\ua78c"
 _KEPT = "™℠"

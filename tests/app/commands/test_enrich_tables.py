@@ -73,6 +73,11 @@ CASES: dict[str, tuple[str, str, str]] = {
         "id\ttitle\tsubjects\n1\tSota\trauha; talous\n2\tA\t\n3\t'=B\trauha\n",
         "id\ttitle\tsubjects\n1\tSota\trauha; talous; historia; jatkosota\n2\tA\t\n3\t'=B\trauha; historia\n",
     ),
+    "one a line": (
+        "x.csv",
+        'id,title,labels\n1,Sota,"rauha\ntalous"\n2,A,\n3,B,rauha\n',
+        'id,title,labels\n1,Sota,"rauha\ntalous\nhistoria\njatkosota"\n2,A,\n3,B,"rauha\nhistoria"\n',
+    ),
     "ids": (
         "x.csv",
         f"id,title,labels\n1,Sota,{YSO}p2\n2,A,\n3,B,\n",

@@ -168,7 +168,7 @@ PUBMED = """<?xml version="1.0" encoding="utf-8"?>
 def test_citations_of_pubmed_have_mesh_headings_as_labels(tmp_path: Path, name: str) -> None:
     metadata = {
         "author": ("Ann Low", "Bee Group"), "venue": ("Journal of Bees",), "year": ("2019",), "keyword": ("spirals",),
-        "language": ("eng",), "reference": ("5",),
+        "language": ("eng",), "reference": ("5",), "label_source": ("mesh",),
     }  # fmt: skip
     assert read(written(tmp_path, PUBMED, name)) == [
         Document("17", "How bees fly.", "AIM\nTo know.\n\nIn spirals.", (), metadata, ("Bees",)),

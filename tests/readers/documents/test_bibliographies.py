@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.readers.reading import read, refusal, written
 
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError
 from tagwright.readers.documents import bibliographies
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 RIS = """\
 TY  - JOUR
@@ -113,6 +117,7 @@ def test_what_pubmed_exports(tmp_path: Path, name: str) -> None:
         "language": ("eng",),
         "venue": ("Journal of Bees",),
         "year": ("2019",),
+        "label_source": ("mesh", "mesh"),
     }
     bees = Document("17", "How bees fly over old towns.", "In spirals.", (), metadata, ("Bees", "Wings, Animal"))
     assert read(written(tmp_path, PUBMED, name)) == [bees, Document("18", "How wasps fly.")]
@@ -196,3 +201,35 @@ CSL = {
 def test_csl_json(tmp_path: Path, format_: str | None) -> None:
     path = written(tmp_path, json.dumps([CSL, {"id": 2, "type": "book", "title": "Ants"}], indent=1), "x.json")
     assert read(path, format=format_) == [BEES, Document("2", "Ants")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.ris", "TY  - BOOK\nTI  - Bees fly.\nKW  - Bees\nKW  - Wings\nER  - \n"),
+        ("x.nbib", "PMID- 1\nTI  - Bees fly.\nMH  - Insecta\nOT  - Bees\nOT  - Wings\n"),
+        ("x.bib", "@book{a, title={Bees fly.}, keywords={Bees; Wings}}\n"),
+        ("x.pica", "021A $aBees fly.\n041A $aInsekten\n044N $aBees\n044N $aWings\n"),
+    ],
+)
+def test_the_keywords_are_labels_where_the_user_says_so_as_a_hint_advises(
+    tmp_path: Path, name: str, content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (path := tmp_path / name).write_text(content, encoding="utf-8")
+    labels = Vocabulary(
+        [Label("http://www.yso.fi/onto/yso/p1", ("Bees",)), Label("http://www.yso.fi/onto/yso/p2", ("Wings",))]
+    )
+    list(labels.with_hint(replace(each, labels=()) for each in Corpus.read(path)))
+    assert any("the metadata keyword looks like labels" in line for line in caplog.messages)
+    found = Corpus.read(path, columns={"labels": "keyword"})
+    assert labels.gold(found, unknown="error").labels.tolist() == [0, 1]
+    assert "keyword" not in found[0].metadata
+    with pytest.raises(ConfigError, match="no column for title"):
+        Corpus.read(path, columns={"title": "keyword"})
+
+
+def test_titles_of_crossref_are_lists(tmp_path: Path) -> None:
+    item: dict[str, object] = {"DOI": "10.1/x", "type": "journal-article", "issued": {"raw": "2001"}, "subject": []}
+    item |= {"title": ["The CO<sub>2</sub> of bees"], "container-title": ["Journal of Bees"]}
+    [document] = read(written(tmp_path, json.dumps([item]), "a.json"))
+    assert (document.title, document.metadata["venue"]) == ("The CO2 of bees", ("Journal of Bees",))

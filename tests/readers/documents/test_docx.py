@@ -193,3 +193,38 @@ def test_strict_open_xml_is_read(tmp_path: Path) -> None:
     content = as_bytes(bees())
     strict = read(written(tmp_path, strict_open_xml(content), "a.docx"))
     assert strict == read(written(tmp_path, content, "a.docx"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.docm", "vnd.ms-word.document.macroEnabled"),
+        ("a.dotx", "vnd.openxmlformats-officedocument.wordprocessingml.template"),
+        ("a.docx", "vnd.ms-word.template.macroEnabledTemplate"),
+    ],
+)
+def test_word_files_with_macros_and_templates_are_read(tmp_path: Path, name: str, kind: str) -> None:
+    content, other = as_bytes(bees()), io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as parts, zipfile.ZipFile(other, "w") as changed:
+        for part in parts.infolist():
+            usual = b"vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+            changed.writestr(part, parts.read(part).replace(usual, f"{kind}.main+xml".encode()))
+    [found] = read(written(tmp_path, other.getvalue(), name))
+    assert found.sections == read(written(tmp_path, content, "b.docx"))[0].sections
+
+
+def test_parts_of_other_formats_are_not_read_and_that_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Programs that make Word files of web pages put the page into one, which only Word reads."""
+    file = bees()
+    file.element.body.insert(0, parse_xml(f"<w:altChunk {nsdecls('w')}/>"))
+    assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].title == "How bees fly"
+    assert caplog.messages[0].endswith("a.docx: holds parts of other formats (1), which are not read; save it in Word")
+
+
+def test_what_a_form_asks_to_be_filled_in_is_no_text(tmp_path: Path) -> None:
+    file, field = docx.Document(), "<w:sdt {}><w:sdtPr>{}</w:sdtPr><w:sdtContent>{}</w:sdtContent></w:sdt>"
+    run = "<w:r><w:t>Bees</w:t></w:r>"
+    for shown in ("", "<w:showingPlcHdr/>"):
+        file.element.body.insert(0, parse_xml(field.format(nsdecls("w"), shown, f"<w:p>{run}</w:p>")))
+        file.add_paragraph("In: ")._p.append(parse_xml(field.format(nsdecls("w"), shown, run)))
+    assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "Bees\n\nIn: Bees\n\nIn:"

@@ -106,3 +106,8 @@ def test_a_macro_on_which_the_converter_fails_is_its_arguments(tmp_path: Path, m
 
     monkeypatch.setattr(LatexNodes2Text, "macro_node_to_text", fails)
     assert read(written(tmp_path, r"See \emph{our} \textbf{site}.", "a.tex"))[0].abstract == "See our site."
+
+
+def test_what_a_condition_hides_is_no_text(tmp_path: Path) -> None:
+    content = "Bees\\iffalse\nno \\textbf{no}\n\\fi fly \\iffalse no\\else far\\fi."
+    assert read(written(tmp_path, content, "a.tex"))[0].abstract == "Bees fly far."

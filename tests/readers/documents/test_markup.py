@@ -178,7 +178,18 @@ CASES = {
         ("markdown",),
     ),
     "fly<index-term><term>no</term></index-term>": ("fly", ("jats",)),
+    # as other databases write it
+    "H<inf>2</inf>O": ("H2O", ("csl", "ris", "csv", "jsonl", "marcxml", "dublin_core, escaped")),
+    "H<ce:inf>2</ce:inf>O": ("H2O", ("csl", "ris", "csv", "jsonl", "marcxml")),
+    "H&lt;sub&gt;2&lt;/sub&gt;O": ("H2O", ("csl", "ris", "csv", "jsonl", "pubmed", "dublin_core")),
+    "H&lt;SUB&gt;2&lt;/SUB&gt;O &amp; caf&eacute;s, &#946;-x": ("H2O cafés β x", ("csl", "ris", "csv", "jsonl")),
+    r"CO$_2$, SO$_{4}$, Ca$^{2+}$, $\mathrm{H_2O}$": (
+        "CO2 SO4 Ca2+ H2O",
+        ("csl", "ris", "csv", "jsonl", "marcxml", "pubmed", "dublin_core"),
+    ),
     # no markup
+    "from $5_000 to $6_000, $my_name$ &c": ("from 5 000 to 6 000 my name c", ("csl", "ris", "csv", "jsonl")),
+    "&lt; is &amp;lt;, &lt;b&gt; is bold": ("is lt b is bold", ("csl", "ris", "csv", "jsonl")),
     "a < b and c > d, <unknown> x": ("a b and c d unknown x", ("csl", "ris", "csv", "jsonl", "marcxml", "markdown")),
     "vector<int> a; if a <b and c> d; <i>x</i>": ("vector int a if a b and c d x", ("csl", "ris", "csv", "jsonl")),
     "The <b> and <title> of HTML": ("The b and title of HTML", ("csl", "ris", "csv", "jsonl", "marcxml")),
@@ -228,6 +239,11 @@ def test_markup_of_publishers_goes_from_fields_of_csl_json(tmp_path: Path, item:
 def test_names_and_descriptions_of_labels_hold_no_markup(tmp_path: Path, file: str, content: str) -> None:
     [label] = Vocabulary.read(written(tmp_path, content, file), language="en" if file == "a.ttl" else None)
     assert (label.names, label.description) == (("CO2 of bees",), "On\nwax & a < b")
+
+
+def test_names_of_labels_hold_no_entities_and_no_formulas(tmp_path: Path) -> None:
+    labels = Vocabulary.read(written(tmp_path, "id,name\n1,Taxes &amp; law\n2,CO$_2$\n3,R&D\n", "a.csv"))
+    assert [label.names for label in labels] == [("Taxes & law",), ("CO2",), ("R&D",)]
 
 
 def test_a_label_that_is_named_with_markup_is_found_for_documents_that_are_labelled_so(tmp_path: Path) -> None:

@@ -112,6 +112,12 @@ def test_a_training_file_of_fasttext_is_no_text(tmp_path: Path) -> None:
         ("a.svm", "1,4 3:0.5 7:1\n 2:1 5:1\n", "numbers"),
         ("a.txt", "__label__bees They fly.\n", "fastText"),
         ("a.txt", "1,2\tBees fly\n3\tTaxes\n", "PECOS, with numbers of labels before each text"),
+        ("a.txt", "Bees fly. __label__bees\nTaxes\t__label__tax\n", "fastText"),
+        ("a.txt", "1 3 10:0.5 12:1.5\n2 10:0.4 11:1\n", "numbers"),
+        ("a.txt", "1 |text bees fly\n2 1.0 'a |text taxes\n", "Vowpal Wabbit"),
+        ("a.txt", "1:1 4:0.5 | bees:2 fly:1\n2:1 | taxes:1\n", "Vowpal Wabbit"),
+        ("a.txt", "% Bees\n@RELATION bees\n\n@attribute text string\n@data\n'Bees fly',1\n", "Weka (ARFF)"),
+        ("a.txt", "Bees B-INSECT\nfly O\n\nTaxes\tNNS\tB-TAX\nrise VB O\n", "CoNLL, with a word in each line"),
         ("X.trn.txt", "Bees fly\nTaxes\n", "another tool (XR-Transformer, PECOS, AttentionXML)"),
         ("train_labels.txt", "bees wasps\ntax\n", "another tool (XR-Transformer, PECOS, AttentionXML)"),
     ],
@@ -131,6 +137,71 @@ def test_training_files_of_other_tools_are_refused_with_advice(
 
     monkeypatch.setattr("sys.stdin", Stdin)
     assert refusal("-").startswith(f"standard input: is a training file of {kind}")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.txt", "=LDR  00714cam a2200205 a 4500\n=245  10$aBees fly.\n\n", "MARC as text"),
+        ("a.mrk", "=LDR  00714cam a2200205 a 4500\n=245  10$aBees fly.\n\n", "MARC as text"),
+        ("a.txt", "000000001 LDR   L 00714cam a22\n000000001 24510 L $$aBees fly.\n", "MARC as text"),
+        ("a.txt", "%0 Journal Article\n%T Bees fly\n%K Taxes\n\n%0 Book\n%T Wasps\n", "EndNote's own"),
+        ("a.enw", "%0 Journal Article\n%T Bees fly\n%K Taxes\n\n%0 Book\n%T Wasps\n", "EndNote's own"),
+        ("a.txt", r"{\rtf1\ansi Bees \b and\b0  honey}", "Rich Text"),
+        ("a.rtf", r"{\rtf1\ansi Bees \b and\b0  honey}", "Rich Text"),
+        ("a.doc", r"{\rtf1\ansi Bees \b and\b0  honey}", "Rich Text"),
+    ],
+)
+def test_forms_of_records_and_texts_that_are_not_read_are_refused_with_advice(
+    tmp_path: Path, name: str, content: str, kind: str
+) -> None:
+    message = refusal(written(tmp_path, content, name))
+    assert message.startswith(f"{name}: is {kind}")
+    assert "expected a text; " in message
+
+
+@pytest.mark.parametrize(
+    ("content", "titles"),
+    [
+        ('{"id": "1", "title": "Bees", "labels": []}\n{"id": "2", "title": "Wasps"}\n', ["Bees", "Wasps"]),
+        ('[{"id": "1", "title": "Bees"},\n{"id": "2", "title": "Wasps"}]', ["Bees", "Wasps"]),
+        ("id\ttitle\tlabels\n1\tBees\tInsects\n2\tWasps\t\n", ["Bees", "Wasps"]),
+        ('"Id","Title","Labels"\n1,"Bees, all",Insects\n', ["Bees, all"]),
+        ("id;title;abstract\n1;Bees;They fly.\n", ["Bees"]),
+        ("PT\tAU\tTI\tDE\tSO\tUT\nJ\tLow, A\tBees\tWings\tZoo\tWOS:1\n", ["Bees"]),
+        ("@article{low,\n title = {Bees},\n keywords = {Wings},\n}\n", ["Bees"]),
+        ("<!DOCTYPE html>\n<html><title>Bees</title><script>var taxes</script><p>They fly.</html>", ["Bees"]),
+        (
+            "<?xml version='1.0'?><x><dc xmlns='http://purl.org/dc/elements/1.1/'><title>Bees</title></dc></x>",
+            ["Bees"],
+        ),
+    ],
+)
+def test_what_is_no_text_is_read_as_what_it_is_also_under_the_name_of_a_text(
+    tmp_path: Path, content: str, titles: list[str]
+) -> None:
+    """Excel, the Web of Science and others call their tables .txt, and standard input has no name."""
+    assert [each.title for each in read(written(tmp_path, content, "savedrecs.txt"))] == titles
+    assert [each.title for each in read(written(tmp_path, content.encode("utf-16"), "savedrecs.txt"))] == titles
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title, abstract, keywords and text\nBees fly.",
+        "Title\tBees\nThey fly.",
+        "{Bees} fly.\n[1] Low",
+        "<b> is bold.\nBees",
+        "@ann wrote:\nBees {fly}",
+        "Title, text\nBees, wasps",
+        "1 | Bees | 3\n2 | Wasps | 4",
+        "%0 means none.\nBees",
+    ],
+)
+def test_texts_that_begin_like_something_else_are_texts(tmp_path: Path, text: str) -> None:
+    first, _, rest = text.partition("\n")
+    (found,) = read(written(tmp_path, text, "a.txt"))
+    assert (found.title, found.abstract) == (first, rest)
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,12 @@ def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         Vocabulary.read(path, encoding="ascii")
     with pytest.raises(ConfigError, match='unknown encoding "klingon"'):
         Vocabulary.read(path, encoding="klingon")
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_several_names_in_a_cell_may_stand_one_a_line(tmp_path: Path, ends: str) -> None:
+    content = (
+        f'id,name,altLabels,broader\n1,Bees,"Apis{ends}Honey bees","2{ends}3"\n2,Insects,,\n3,"Makers of honey",,\n'
+    )
+    bees = Vocabulary.read(written(tmp_path, content, "a.csv"))[0]
+    assert (bees.names, bees.broader) == (("Bees", "Apis", "Honey bees"), ("2", "3"))

@@ -117,6 +117,7 @@ def test_names_with_capitals_are_no_tags(tmp_path: Path, content: str) -> None:
         ("0 1:0.5 2:0.5\n1 3:1.0 4:1.0\n", "training data"),
         ("- Animals\n  - Birds\n", "a list in Markdown"),
         ("# Animals\n## Birds\n## Fish\n", "a list in Markdown"),
+        ("1. Animals\n2. Birds\n3) Fish\n", "a list with numbers"),
         ("id,name\n1,Bees\n", "a table"),
     ],
 )
@@ -131,3 +132,20 @@ def test_a_term_that_stands_for_several_is_above_nothing(tmp_path: Path) -> None
     content = "Bees\n  BT Stock\n  RT Apis\n\nHives\n\nStock\n  USE Bees\n  USE Hives\n\nApis\n  USE Hives\n"
     labels = list(Vocabulary.read(written(tmp_path, content, "zoo.txt")))
     assert labels == [Label("Bees", ("Bees",), related=("Hives",)), Label("Hives", ("Hives", "Apis"))]
+
+
+def test_tags_may_be_written_out(tmp_path: Path) -> None:
+    content = """BEES
+  Used for: Apis
+  Broader terms: Insects
+  Related Term : Honey
+  Scope note: They make honey.
+Apis
+  Use: Bees
+Honey
+Insects
+Use of force
+"""
+    found = Vocabulary.read(written(tmp_path, content, "a.txt"))
+    bees = Label("BEES", ("BEES", "Apis"), "They make honey.", ("Insects",), related=("Honey",))
+    assert [*found] == [bees, *(Label(name, (name,)) for name in ("Honey", "Insects", "Use of force"))]

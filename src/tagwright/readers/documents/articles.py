@@ -5,6 +5,8 @@ from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.errors import InputError
+from tagwright.readers.documents.catalogue import Record, Remarks, Subject, to_documents
+from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.markup import of_jats, of_tei
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keep_present, numbered_depth, to_sections, work_id, years
@@ -27,27 +29,26 @@ def read_jats(path: Path) -> Iterator[Located]:
         yield number, _document(article)
 
 
-def read_pubmed(path: Path) -> Iterator[Located]:
+def read_pubmed(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Read every `PubmedArticle` of a file. Its id is its PubMed id, its labels are the names of its MeSH headings.
 
-    Metadata: author, venue, year, keyword, language, reference (PubMed ids). Raises InputError with path and line.
+    Metadata: author, venue, year, keyword, language, reference (PubMed ids). columns: as in `catalogue.to_documents`,
+    which also says what is raised.
     """
-    for number, article in read_elements(path, "PubmedArticle"):
-        yield number, _citation(article)
+    return to_documents(read_elements(path, "PubmedArticle"), _citation, Remarks(path), columns)
 
 
-def _citation(article: Element) -> Document:
+def _citation(article: Element) -> Record:
     cited = _find(article, "MedlineCitation")
     paper = _find(cited, "Article")
     parts_of_names = ("ForeName", "LastName", "Suffix", "CollectiveName")
-    return Document(
+    document = Document(
         _PLAIN.line(cited.find("PMID")),
         title=_PLAIN.line(paper.find("ArticleTitle")),
         abstract="\n\n".join(
             "\n".join(filter(None, (part.get("Label", ""), _PLAIN.line(part))))
             for part in paper.iterfind("Abstract/AbstractText")
         ),
-        labels=tuple(dict.fromkeys(_PLAIN.lines(cited.iterfind("MeshHeadingList//DescriptorName")))),
         metadata=keep_present(
             author=[
                 " ".join(" ".join(_PLAIN.line(author.find(part)) for part in parts_of_names).split())
@@ -60,6 +61,8 @@ def _citation(article: Element) -> Document:
             reference=_PLAIN.lines(article.iterfind("PubmedData//Reference//ArticleId[@IdType='pubmed']")),
         ),
     )
+    headings = _PLAIN.lines(cited.iterfind("MeshHeadingList//DescriptorName"))
+    return Record(document, [Subject("mesh", (), name) for name in headings])
 
 
 def _document(article: Element) -> Document:

@@ -4,7 +4,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +11,8 @@ from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.errors import InputError
 from tagwright.readers.account import say_unused
+from tagwright.readers.documents.catalogue import Record, Remarks, Subject, label_by_field, to_documents
+from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.latex import converter, known_macros, parse, to_paragraphs
 from tagwright.readers.documents.records import Located
@@ -71,12 +72,17 @@ LONGEST_STRING = 1000
 _log = logging.getLogger(__name__)
 
 
-def read_ris(path: Path) -> Iterator[Located]:
+def read_ris(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Each reference of a file in RIS, or in the format of PubMed or of the Web of Science, with the line it begins on.
 
     Metadata: author, keyword, language, year, publisher, venue, note; the MeSH headings of PubMed are labels. Lines
-    outside of references are counted in the log, and a reference above the limit for a document is left out.
+    outside of references are counted in the log, and a reference above the limit for a document is left out. columns:
+    as in `catalogue.to_documents`, which also says what is raised.
     """
+    return to_documents(_references(path), lambda record: record, Remarks(path), columns)
+
+
+def _references(path: Path) -> Iterator[tuple[int, Record]]:
     dialect: _Dialect | None = None
     begin, left, outside, fields = 0, 0, list[int](), list[tuple[str, list[str]]]()
     unused = Counter[str]()
@@ -104,9 +110,7 @@ def read_ris(path: Path) -> Iterator[Located]:
         _log.warning("%s:%d: passed over: %s outside of references", path, outside[0], plural(len(outside), "line"))
 
 
-def _read_tagged_fields(
-    fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect, unused: Counter[str]
-) -> Document:
+def _read_tagged_fields(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect, unused: Counter[str]) -> Record:
     values = dict[str, list[str]]()
     for tag, lines in fields:
         wrapped = dialect.names is not _NAMES and tag not in _SEPARATORS
@@ -114,14 +118,14 @@ def _read_tagged_fields(
     document = _document(values, unused, dialect.names)
     unused.pop(dialect.begin, None)
     headings = (heading.partition("/")[0].strip("* ") for heading in values.get("MH", ()) if "label" in dialect.names)
-    return replace(document, labels=tuple(dict.fromkeys(headings)))
+    return Record(document, [Subject("mesh", (), heading) for heading in headings])
 
 
-def read_bibtex(path: Path) -> Iterator[Located]:
+def read_bibtex(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Each entry of a BibTeX or BibLaTeX file as a document, with the line on which it begins; its key is the id.
 
     Metadata: author, keyword, language, year, publisher, venue, note. LaTeX in values becomes text. Entries that cannot
-    be read are left out. Raises InputError with the line if none can be read.
+    be read are left out. columns: as in `catalogue.label_by_field`. Raises InputError with the line if none can.
     """
     require("reading BibTeX", "bibtexparser", path=path)
     from bibtexparser.entrypoint import parse_string
@@ -154,7 +158,8 @@ def read_bibtex(path: Path) -> Iterator[Located]:
                     continue
                 for role in {"author", "editor"} & values.keys():
                     values[role] = re.split(r"\s+and\s+", values[role][0])
-                yield place.line or 0, _document(values | {"id": [entry.key]}, unused)
+                document = without_markup(_document(values | {"id": [entry.key]}, unused))
+                yield place.line or 0, label_by_field(document, columns)
 
     with convert_errors("is no BibTeX, or damaged", "bibtexparser", path):
         blocks = parse_string(content, parse_stack=[]).blocks
@@ -200,14 +205,15 @@ def of_csl(items: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterat
     """Items of CSL JSON, each with its position; what has no text is left out."""
     unused = Counter[str]()
     for position, item in items:
-        values = {name: [str(value)] for name, value in item.items() if isinstance(value, str | int)}
+        first = ((name, value[0] if isinstance(value, list) and value else value) for name, value in item.items())
+        values = {name: [str(value)] for name, value in first if isinstance(value, str | int)}  # Crossref has lists
         unused.update(item.keys() - values.keys() - {"author", "editor", "issued"})
         for role in ("author", "editor"):
             names = item.get(role)
             values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
         issued = item.get("issued")
         values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
-        yield position, _document(values, unused)
+        yield position, without_markup(_document(values, unused))
     say_unused(path, unused)
 
 
@@ -237,4 +243,4 @@ def _document(
     lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
     id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
     one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
-    return without_markup(Document(id_, title, abstract, metadata=keep_present(**lines, **one)))
+    return Document(id_, title, abstract, metadata=keep_present(**lines, **one))

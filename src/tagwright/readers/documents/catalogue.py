@@ -141,7 +141,7 @@ def to_documents(
     other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
     chosen vocabulary; ConfigError for other columns.
     """
-    chosen, sources, unused = _find_chosen_source(columns), Counter[str](), Counter[str]()
+    chosen, sources, unused = find_chosen_source(columns), Counter[str](), Counter[str]()
     for number, raw in leave_out_unreadable(records):
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
@@ -152,13 +152,28 @@ def to_documents(
             unused.update(record.unused)
             record = record._replace(subjects=[each for subject in record.subjects for each in subject.several()])
             sources.update(subject.source for subject in record.subjects if subject.label)
-            yield number, _label_by_subjects(record, chosen)
+            if chosen in record.document.metadata:
+                sources[chosen] += 1
+            yield number, label_by_field(_label_by_subjects(record, chosen), columns)
     remarks.log()
     say_unused(remarks.path, unused)
     _report(sources, chosen, remarks.path)
 
 
-def _find_chosen_source(columns: Columns | None) -> str:
+def label_by_field(document: Document, columns: Columns | None) -> Document:
+    """The document with the values of a field of its metadata as labels, where `columns` names one: labels=keyword.
+
+    >>> label_by_field(Document("1", metadata={"keyword": ("Bees",)}), {"labels": "keyword"})
+    Document(id='1', title='', abstract='', sections=(), metadata={}, labels=('Bees',))
+    """
+    if (field := find_chosen_source(columns)) not in document.metadata:
+        return document
+    kept = {name: values for name, values in document.metadata.items() if name != field}
+    return relabel_document(replace(document, metadata=kept), document.metadata[field])
+
+
+def find_chosen_source(columns: Columns | None) -> str:
+    """The code of the subjects that the user names as labels, or the field. Raises ConfigError for other columns."""
     if other := {*(columns or {})} - {"labels"}:
         source = remedy(labels="lcsh")
         raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")

@@ -324,12 +324,13 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
 
 
 def _source_of_column(column: str) -> str:
-    """The code of the vocabulary of a column of subjects, as DSpace names them; else "".
+    """The code of the vocabulary of a column of subjects, as DSpace and PubMed name them; else "".
 
     >>> _source_of_column("dc.subject.lcsh[en]"), _source_of_column("dc.subject"), _source_of_column("dc.subject.other")
     ('lcsh', '', '')
     """
-    match = re.fullmatch(r"(?:dc|dcterms)[.:]subject[.:](\w+)(?:\[\w*\])?", column.strip().casefold())
+    of_dspace, of_pubmed = r"(?:dc|dcterms)[.:]subject[.:](?=\w+(?:\[\w*\])?$)", r"(?=mesh (?:terms|headings)$)"
+    match = re.match(rf"(?:{of_dspace}|{of_pubmed})(\w+)", column.strip().casefold())
     return match[1] if match and match[1] in SOURCES else ""
 
 

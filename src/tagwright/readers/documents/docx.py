@@ -1,5 +1,6 @@
 """Read Word files. Needs python-docx (extra `docx`)."""
 
+import logging
 import re
 from collections.abc import Iterator
 from io import BytesIO
@@ -16,6 +17,7 @@ from tagwright.readers.lines import open_bytes
 from tagwright.readers.workbooks import to_transitional
 from tagwright.types import Document
 
+_log = logging.getLogger(__name__)
 _TITLE = -1
 "The depth of a style for the title."
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -41,7 +43,10 @@ def read_docx(path: Path) -> Iterator[Located]:
             workbook = any(name.startswith("xl/") for name in names)
             problem = "an Excel workbook; give it the suffix .xlsx" if workbook else "another kind of archive"
             raise InputError(f"is no Word file (.docx) but {problem}", path)
-        document = _document(docx.Document(to_transitional(content)))
+        read = docx.Document(to_transitional(content))
+        document, others = _document(read), len([*read.element.body.iter(f"{_WORD}altChunk")])
+    if others:
+        _log.warning("%s: holds parts of other formats (%d), which are not read; save it in Word", path, others)
     yield 0, document
 
 

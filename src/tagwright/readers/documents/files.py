@@ -47,7 +47,14 @@ from tagwright.readers.documents.plain_text import (
     refuse_training_file,
 )
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv, read_xlsx
+from tagwright.readers.documents.tables import (
+    read_arrow,
+    read_csv,
+    read_parquet,
+    read_tsv,
+    read_xlsx,
+    recognise_table,
+)
 from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
 from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
@@ -62,9 +69,9 @@ class Format(NamedTuple):
     """How files of a format are read.
 
     read: yields the documents of a path, each with its line; takes `columns` too, if the format has any. suffixes: of
-    its files, separated by spaces. columns: or keys, which may be named; of catalogue records, the source of the
-    labels. rows: documents are lines or rows. paper: a file holds one document or a few; among many files a damaged one
-    is reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in a file
+    its files, separated by spaces. columns: or keys, which may be named; of records, the source or field of the labels.
+    rows: documents are lines or rows. paper: a file holds one document or a few; among many files a damaged one is
+    reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in a file
     beside the document.
     """
 
@@ -92,7 +99,7 @@ READERS: Mapping[str, Format] = {
     "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
     "latex": Format(read_latex, ".tex .latex", text=True, paper=True),
     "jats": Format(read_jats, ".nxml", paper=True),
-    "pubmed": Format(read_pubmed),
+    "pubmed": Format(read_pubmed, columns=True),
     "tei": Format(read_tei, ".tei", paper=True),
     "html": Format(read_html, ".html .htm .xhtml", paper=True, labelled=True),
     "docx": Format(read_docx, ".docx", paper=True, labelled=True),
@@ -101,8 +108,8 @@ READERS: Mapping[str, Format] = {
     "marcxml": Format(read_marcxml, columns=True),
     "pica": Format(read_pica, ".pica .pp", columns=True, text=True),
     "dublin_core": Format(read_dublin_core, columns=True),
-    "ris": Format(read_ris, ".ris .nbib .ciw", text=True),
-    "bibtex": Format(read_bibtex, ".bib .bibtex", text=True),
+    "ris": Format(read_ris, ".ris .nbib .ciw", columns=True, text=True),
+    "bibtex": Format(read_bibtex, ".bib .bibtex", columns=True, text=True),
     "csl": Format(read_csl, text=True),
 }
 """`jsonl` recognises the kinds of JSON lines itself; naming one skips the guess. A new format is a line here, a
@@ -130,8 +137,8 @@ _INFO, _DICT = "dataset_info.json", "dataset_dict.json"
 "Files beside the tables of a dataset that Hugging Face saved."
 
 _SIGNS: Mapping[bytes, str] = {
-    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl", b"%PDF-": "pdf",
-    b"PK\x03\x04": "docx",
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{\\rtf": "text", b"{": "jsonl",
+    b"%PDF-": "pdf", b"PK\x03\x04": "docx",
 }  # fmt: skip
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "marc": re.compile(rb"\d{5}(?:[a-z]{2}.{2}[ a]22\d{5}|.{4}[ a]22\d{5}.{3}45)", re.DOTALL),
@@ -141,6 +148,8 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
         rb"|<.*?<(?:\w+:)?(?:datafield\s[^>]*?\btag|tag\s[^>]*?\bid)=[\"']\d{3}[A-Z@][\"']",
         re.DOTALL,
     ),
+    "json": re.compile(rb"(?:\[\s*)?\{\s*\""),
+    "bibtex": re.compile(rb"@[A-Za-z]+\s*\{[^\s{},=]+,\s"),
     "ris": re.compile(rb"(?:\d+\.?\s+)?TY  - [A-Z]|PMID- \d|(?:FN .*\n(?:VR .*\n)?)?PT [A-Z]\r?\n"),
 }
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."
@@ -206,8 +215,8 @@ def guess_format(path: Path) -> str:
     if by_name and (by_name != "text" or _suffix(path) in MARKDOWN):
         return by_name
     start = _start(path, 1 << 12 if by_name else 1 << 16)
-    if by_name:  # exports of many records are often called .txt
-        return next((name for name, begin in _CONTENTS.items() if begin.match(start)), by_name)
+    if by_name:  # exports of many records, and tables of Excel, are often called .txt
+        return _by_content(start) or by_name
     if not start:
         raise InputError(_EMPTY, path)
     if problem := _REFUSED.get(_suffix(path)):
@@ -215,13 +224,8 @@ def guess_format(path: Path) -> str:
     if start.startswith(b"PK\x03\x04") and b"xl/" in start:
         return "xlsx"
     signs = (name for sign, name in _SIGNS.items() if start.startswith(sign))
-    records = (name for name, begin in _CONTENTS.items() if begin.match(start))
-    if by_content := next(chain(signs, records), None):
+    if by_content := next(signs, "") or _by_content(start):
         return by_content
-    if root := re.search(rb"<(?:!DOCTYPE\s+|\w+:)?(article|PubmedArticleSet|TEI|html)(?=[\s/>])", start, re.IGNORECASE):
-        return {b"article": "jats", b"pubmedarticleset": "pubmed"}.get(root[1].lower()) or root[1].decode().lower()
-    if re.match(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", start, re.DOTALL):
-        return "dublin_core"
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
     refuse_training_file(start.decode("utf-8", "replace"), path)
@@ -232,6 +236,18 @@ def guess_format(path: Path) -> str:
         else f"has no recognisable format; name it: {which}, one of {', '.join(_formats())}"
     )
     raise InputError(problem, path)
+
+
+def _by_content(start: bytes) -> str:
+    """The format of records, a table or marked-up text that the first bytes surely tell, whatever its name; else ""."""
+    if records := next((name for name, begin in _CONTENTS.items() if begin.match(start)), ""):
+        return records
+    root = rb"<.*?(?<=<)(?:!DOCTYPE\s+|\w+:)?(article|PubmedArticleSet|TEI|html)(?=[\s/>])"
+    if found := re.match(root, start, re.IGNORECASE | re.DOTALL):
+        return {b"article": "jats", b"pubmedarticleset": "pubmed"}.get(found[1].lower()) or found[1].decode().lower()
+    if re.match(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", start, re.DOTALL):
+        return "dublin_core"
+    return recognise_table(start.decode("utf-8", "ignore"))
 
 
 class _File(NamedTuple):
@@ -486,11 +502,8 @@ def _piped_format(path: Path) -> str:
     start = _start(path)
     if not start:
         raise InputError(_EMPTY, path)
-    if re.match(rb"\[\s*\{", start) or start.startswith(b"{"):
-        return "json"
-    sure = start.startswith((*_SIGNS, b"<")) or any(begin.match(start) for begin in _CONTENTS.values())
     try:
-        return guess_format(path) if sure else "text"
+        return _by_content(start) or (guess_format(path) if start.startswith((*_SIGNS, b"<")) else "text")
     except InputError:
         return "text"
 

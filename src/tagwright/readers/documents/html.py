@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tagwright.core.progress import hint
 from tagwright.errors import InputError
-from tagwright.readers.documents.markup import HTML, LINE, MARKS, Effect, to_text
+from tagwright.readers.documents.markup import HTML, LINE, MARKS, Effect, to_text, without_dollars
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import (
     ABSTRACTS,
@@ -47,13 +47,14 @@ _SHOWN = frozenset({"html", "body", "main", "article"})
 "Elements that programs show, if they are hidden at first: the page would have no text."
 _VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 
-FORMATTING = frozenset("b bold br em i italic sc scp small strong sub sup u".split())  # noqa: SIM905
+FORMATTING = frozenset("b bold br em i inf italic sc scp small strong sub sup u".split())  # noqa: SIM905
 "Elements that are markup in any text where they begin and end."
 TAG = re.compile(
-    r"<(?P<end>/?)(?:(?P<prefix>jats|mml|m|o|st1|w|xhtml):)?(?P<name>[a-z][a-z0-9-]*)"
+    r"<(?P<end>/?)(?:(?P<prefix>ce|jats|mml|m|o|st1|w|xhtml):)?(?P<name>[a-z][a-z0-9-]*)"
     r"(?P<rest>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)|\s+hidden)*\s*/?)>",
     re.IGNORECASE,
 )
+_ESCAPED = re.compile(r"&(?:#\d{2,6}|#x[\da-f]{2,6}|[a-z]{2,8}\d?);", re.IGNORECASE)
 _ABSTRACT = re.compile(
     rf"\A\s*<(?P<name>(?:jats:)?(?:title|p|b|strong|h\d))>\s*(?:{'|'.join(ABSTRACTS)})[ .:]*</(?P=name)>", re.IGNORECASE
 )
@@ -149,6 +150,8 @@ def without_tags(text: str, names: Collection[str] = HTML) -> str:
     >>> without_tags("CO<sub>2</sub>, a < b"), without_tags("a <b and c> d"), without_tags("Use <b> or <br> in HTML")
     ('CO2, a < b', 'a <b and c> d', 'Use <b> or <br> in HTML')
     """
+    if "$" in text or "&" in text:
+        text = _ESCAPED.sub(lambda found: unescape(found[0]), without_dollars(text))  # also tags that are escaped
     if "<" not in text or ">" not in text:
         return text
     found = [(tag, element_name(tag)) for tag in TAG.finditer(text)]
@@ -175,7 +178,7 @@ def without_markup(document: Document) -> Document:
 def label_without_tags(label: Label) -> Label:
     """The label without HTML in its names and descriptions, nor in an id that is a name."""
     tagged = (*label.languages, *label.descriptions, ("", label.description))
-    if not any("<" in text for text in label.names) and not any("<" in text for _, text in tagged):
+    if not any(re.search("[<&$]", text) for text in (*label.names, *(text for _, text in tagged))):
         return label
 
     def plain(texts: Iterable[str], names: Collection[str] = FORMATTING) -> tuple[str, ...]:

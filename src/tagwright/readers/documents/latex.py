@@ -51,7 +51,7 @@ def read_latex(path: Path) -> Iterator[Located]:
     without pylatexenc.
     """
     require("reading LaTeX", "pylatexenc", path=path)
-    text = open_text(path)
+    text = re.sub(r"\\iffalse\b.*?\\(?:fi|else)\b", "", open_text(path), flags=re.DOTALL)
     with convert_errors("is no LaTeX file, or a damaged one", "pylatexenc", path):
         paper = _Paper()
         paper.take(parse(_written_out(text), known_macros()))

@@ -29,7 +29,7 @@ def _make_table(**names: str) -> dict[str, Effect]:
 
 
 HTML = _make_table(
-    inline="a abbr acronym b bdi bdo big cite code data dfn em font i img ins kbd label mark nobr q rb ruby s samp "
+    inline="a abbr acronym b bdi bdo big cite code data dfn em font i img inf ins kbd label mark nobr q rb ruby s samp "
     "small span strike strong sub time tt u var wbr sc scp "
     "italic bold roman monospace underline overline named-content styled-content inline-formula xref ext-link "
     "math maction menclose merror mfenced mfrac mi mmultiscripts mn mo mover mpadded mphantom mroot mrow ms mspace "
@@ -74,6 +74,10 @@ _WORD = _make_table(
 )
 _MODIFIED = frozenset("mol min sin cos tan log exp chi".split())  # noqa: SIM905
 "Words of three letters whose powers are numbers."
+_IN_DOLLARS = re.compile(
+    r"\$(?=[^$\s])([^$\n]{0,40}?[_^](?:\{[^{}$]{1,20}\}|[\d+−-]|[A-Za-z](?![A-Za-z]))[^$\n]{0,40})(?<=\S)\$(?!\d)"
+)
+_COMMAND = re.compile(r"\\(?:math|text)\w+|[{}]")
 _INNER = rf"{_CITED}(?:[\s,;–—-]*{_CITED})*"
 
 
@@ -105,6 +109,8 @@ def of_word(element: Any) -> Effect:
     """The effect of an element of a Word file, by lxml. Of two forms of a text box the newer is read."""
     tag = element.tag if isinstance(element.tag, str) else "Fallback"
     word, _, name = tag.rpartition("}")
+    if name == "sdt" and element.find(f"{word}}}sdtPr/{word}}}showingPlcHdr") is not None:
+        return "dropped"  # it asks to be filled in
     if name != "r":
         return _WORD.get(name, "inline")
     word += "}"
@@ -180,6 +186,16 @@ def formula(text: str) -> str:
     """The text of a formula without the signs of subscripts, and of superscripts of what is before it or of charges."""
     begin, end = MARKS["raised"]
     return re.sub(r"(?<![^ ])\^(\S+)|\^(\d*[+−-])(?!\w)", rf"{begin}\1\2{end}", text.replace("_", ""))
+
+
+def without_dollars(text: str) -> str:
+    r"""The text with short formulas of TeX between dollars as they are read, if they have a subscript or superscript.
+
+    >>> without_dollars(r"CO$_2$, 10$^5$,  $\mathrm{H_2O}$" "\n$5_000 and $my_name$")
+    'CO2, 10^5, H2O\n$5_000 and $my_name$'
+    """
+    plain = (_IN_DOLLARS.sub(lambda found: formula(_COMMAND.sub("", found[1])), line) for line in text.split("\n"))
+    return "\n".join(to_text(new) if new != old else old for new, old in zip(plain, text.split("\n"), strict=True))
 
 
 def _raise_letters(word: str, text: str, following: str, is_paper: bool) -> str:

@@ -1,7 +1,7 @@
 """Read text and Markdown files, and the labels in Annif's `.tsv` or `.key` file beside a document."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagwright.core.checked import show
@@ -36,35 +36,51 @@ def read_text(path: Path) -> Iterator[Located]:
 
 
 _TRAINING_LINES: Mapping[str, str] = {
-    "fastText": r"__label__\S",
+    "fastText": r"(?:.*\s)?__label__\S",
     "numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words": (
-        r"(?:[-+]?\d+(?:\.\d+)?(?:,[-+]?\d+)*(?=\s))?(?:\s*(?:qid|\d+):[-+\d.eE]+){2,}\s*(?:#.*)?$"
+        r"(?:[-+]?\d+(?:\.\d+)?(?:[, ][-+]?\d+(?![\d:.]))*(?=\s))?(?:\s*(?:qid|\d+):[-+\d.eE]+){2,}\s*(?:#.*)?$"
         r"|[-+]?\d+(?:\.\d+)?(?:,[-+]?\d+)*\s+\d+:[-+\d.eE]+\s*(?:#.*)?$"
     ),
     "PECOS, with numbers of labels before each text": r"\d+(?:,(?:\d{1,2}|\d{4,}))*\t\S",
+    "Vowpal Wabbit": r"-?\d[-\d.,: ]*(?:'\S+ ?)?\|(?:[a-z]\w*(?::[\d.]+)? | .*[^\W\d]\w*:-?\d)",
+    "CoNLL, with a word in each line": r"\S+(?:\s+\S+)*\s+(?:O|[BIES]-\S+)$",
 }
 "Other tools -> what the lines of their files begin with."
+
+_EXPORT_LINES: Mapping[str, str] = {
+    "MARC as text, expected a text; convert it to MARC or MARCXML": r"=(?:LDR|\d{3})  |\d{9} (?:LDR|FMT|\d{3})",
+    "EndNote's own export, expected a text; export it as RIS": r"%[A-Z0-9@!] \S",
+    "Rich Text, expected a text; save it as .docx": r"\{\\rtf",
+}
+"What files of records and texts are that no reader reads, with advice -> what their lines begin with."
 
 _TRAINING_NAMES = r"[XYZ]\.(?:trn|tst|val)\.txt|(?:train|test|trn|tst|valid|val)[-_](?:raw[-_])?(?:texts|labels)\.txt"
 "Names of files of XR-Transformer, PECOS and AttentionXML that hold a document, or its labels, in each line."
 
 
 def refuse_training_file(text: str, path: Path) -> None:
-    """Raise InputError for a file that other tools learn from, which is no text.
+    """Raise InputError for a file that other tools learn from, or another form of records or texts, which is no text.
 
     Most of the first lines tell it, after one that may hold the numbers of documents, features and labels; or the name.
     """
     lines = [line.strip() for line in text[:100_000].split("\n")[:50] if line.strip()]
-    by_name = re.fullmatch(_TRAINING_NAMES, path.name) and len(lines) > 1
+    if kind := _of_most_lines(lines[:1] if text.startswith("{\\rtf") else lines, _EXPORT_LINES):
+        raise InputError(f"is {kind}", path)
     kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
-    if not by_name:
+    if not (re.fullmatch(_TRAINING_NAMES, path.name) and len(lines) > 1):
         lines = lines[1:] if len(lines) > 1 and re.fullmatch(r"\d+[ \t]+\d+(?:[ \t]+\d+)?", lines[0]) else lines
-        matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in _TRAINING_LINES.items()}
-        kind = next((kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0), "")
+        is_arff = re.search(r"(?ims)^@relation\s.*^@(?:attribute|data)\b", "\n".join(lines))
+        kind = "Weka (ARFF)" if is_arff else _of_most_lines(lines, _TRAINING_LINES)
     is_numbered = kind.startswith("PECOS") and not any(re.match(r"\d+,", line) for line in lines)
     if kind and not is_numbered:
         as_json = '{"title": "...", "labels": ["..."]} in a .jsonl file'
         raise InputError(f"is a training file of {kind}, expected a text; write its lines as {as_json}", path)
+
+
+def _of_most_lines(lines: Sequence[str], kinds: Mapping[str, str]) -> str:
+    """The kind that four lines of five or more begin as, or ""."""
+    matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in kinds.items()}
+    return next((kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0), "")
 
 
 def parse_text(text: str) -> Document:

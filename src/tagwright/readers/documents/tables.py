@@ -79,6 +79,21 @@ def header_of(columns: Columns | None) -> Callable[[Sequence[str]], bool]:
     return lambda cells: wanted <= {cell.strip().casefold() for cell in cells} if wanted else _is_header(cells)
 
 
+def recognise_table(start: str) -> str:
+    r"""The format of a text that begins with two usual names of columns, as its second line has as many; else "".
+
+    >>> recognise_table("id;title\n1;Bees\n"), recognise_table("Title, text\nBees, wasps")
+    ('csv', '')
+    """
+    head, *below = [line.rstrip("\r") for line in start.split("\n")[:10] if line.strip()] or [""]
+    for separator in "\t;,":  # a sentence has spaces behind its commas
+        names = [re.sub(r'^"(.*)"$', r"\1", name) for name in head.split(separator)]
+        is_table = below and len(below[0].split(separator)) >= len(names) and names == [*map(str.strip, names)]
+        if is_table and _is_header(names, least=2):
+            return "tsv" if separator == "\t" else "csv"
+    return ""
+
+
 def table_rows(path: Path, file_format: str, columns: Columns | None = None) -> Iterator[_Row]:
     """The header and the rows of CSV, TSV or a workbook that was read, as their cells stand there.
 
@@ -146,14 +161,16 @@ def _of_cells(
             raise _no_header(first[1], path)
 
 
-def _is_header(cells: Sequence[str]) -> bool:
-    """Whether the cells are names of columns: two usual ones, or one that tells a header even alone."""
+def _is_header(cells: Sequence[str], least: int = 1) -> bool:
+    """Whether the cells are names of columns: two usual ones, or one that tells a header even alone if it may."""
     sure = (
         "title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti", "sammanfattning",
         "titre", "résumé", "texte",
     )  # fmt: skip
     known = sum(is_among_words(cell, _USUAL) for cell in cells)
-    return known > 1 or any(is_among_words(cell, sure) for cell in cells) or bool(of_web_of_science(cells))
+    return (
+        known > 1 or (least < 2 and any(is_among_words(cell, sure) for cell in cells)) or bool(of_web_of_science(cells))
+    )
 
 
 def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:

@@ -258,7 +258,9 @@ def _values(row: Mapping[str, Any], column: str, tag: str, part: str, place: Pla
         return
     if part in _ONE or not isinstance(value, list | tuple):
         text = text_field(row, column, place)
-        texts = [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;")
+        texts = (
+            [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;\n")
+        )
     else:
         texts = [text_field({column: each}, column, place) for each in value]
     yield from ((tag, text) for text in texts if text)
@@ -269,7 +271,7 @@ def bare_id(label_id: str) -> str:
     return label_id[1:-1] if label_id.startswith("<") and label_id.endswith(">") else label_id
 
 
-def split_texts(cell: str, separators: str | None = "|;") -> list[str]:
+def split_texts(cell: str, separators: str | None = "|;\n") -> list[str]:
     """The texts in a cell: a list (`parse_list`), or separated by the first of these separators that it holds.
 
     >>> split_texts("Birds; Aves"), split_texts("a;b|c"), split_texts("['Birds', 'Aves']")
@@ -298,7 +300,7 @@ def _row(label: Label, one_line: bool) -> dict[str, str]:
     }
 
 
-def _cell(texts: Sequence[str], one_line: bool, separators: str | None = "|;") -> str:
+def _cell(texts: Sequence[str], one_line: bool, separators: str | None = "|;\n") -> str:
     """Return a cell that `split_texts` reads as these texts."""
     plain = "|".join(texts)
     if separators and len(texts) == 1 and ";" in plain:

@@ -29,8 +29,27 @@ _TAGGED = re.compile(rf"({'|'.join(sorted(_TAGS, key=len, reverse=True))})(\d*)(
 _OTHER = re.compile(r"([A-Z][A-Z+]{1,6}\d*)\s*:\s")
 _log = logging.getLogger(__name__)
 
+_SHORT = {
+    "used for": "UF", "use": "USE", "broader term": "BT", "narrower term": "NT", "related term": "RT",
+    "scope note": "SN",
+}  # fmt: skip
+"Tag as it is written out, before a colon -> tag."
+
 Line = tuple[int, int, str]
 "Number, indent and text of a line."
+
+
+def shorten_tags(lines: Sequence[Line]) -> list[Line]:
+    """The lines with tags that are written out as `is_tagged` knows them.
+
+    >>> shorten_tags([(1, 2, "Broader terms: Insects"), (2, 0, "Use of force")])
+    [(1, 2, 'BT Insects'), (2, 0, 'Use of force')]
+    """
+    written = re.compile(rf"({'|'.join(_SHORT)})s?\s*:\s*(\S.*)", re.IGNORECASE)
+    found = ((number, indent, text, written.fullmatch(text)) for number, indent, text in lines)
+    return [
+        (number, indent, f"{_SHORT[tag[1].lower()]} {tag[2]}" if tag else text) for number, indent, text, tag in found
+    ]
 
 
 def is_tagged(lines: Sequence[Line]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tagwright.core.checked import show
 from tagwright.core.display import list_first, plural
 from tagwright.errors import InputError
-from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged
+from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged, shorten_tags
 from tagwright.readers.lines import is_missing, open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
@@ -55,8 +55,8 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
     (`tagged_text`). Raises InputError as `open_lines` does, for running text, and for other formats.
     """
     lines = list(_lines(path))
-    if is_tagged(lines):
-        yield from read_tagged(lines, path)
+    if is_tagged(tagged := shorten_tags(lines)):
+        yield from read_tagged(tagged, path)
         return
     _refuse_other_formats(lines, path)
     terms = _terms(lines, path)
@@ -85,6 +85,7 @@ _OTHER_FORMATS: Mapping[str, str] = {
     r"format-version:|\[Term\]$|\*NEWRECORD": "OBO or MeSH in ASCII; convert it to SKOS",
     r"=(?:LDR|\d{3})  |\d{3}[A-Z@]? [ƒ$ǂ\x1f]": "MARC or PICA; convert it to SKOS",
     r"__label__\S|(?:\d[\d,.]* )?(?:\d+:[-\d.eE]+ ){2,}": "training data; write the names of labels, one a line",
+    r"\d{1,3}[.)] \S": "a list with numbers; write the names without them",
     r"[-*+] \S|#{1,6} \S": "a list in Markdown; indent the names, without signs before them",
     r"(?i:id|uri|code|notation|name|label)[,;](?=\S)": "a table; end its name in .csv",
 }
