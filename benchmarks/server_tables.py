@@ -38,6 +38,28 @@ def attack() -> Iterator[str]:
     yield from table(["what", "tried", "lost", "besides"], (row for part in ATTACKS for row in part(found)))
 
 
+def doors() -> Iterator[str]:
+    """How long eight clients wait beside requests that are dear to answer."""
+    head = ["eight clients beside", "p50 ms, without and with", "p99 ms", "longest", "memory above rest"]
+    yield from table(head, (_waits(name, found) for name, found in result("doors").items() if name in DOORS))
+
+
+def _waits(name: str, found: Mapping[str, Any]) -> list[str]:
+    quiet, loud = found["without the attack"], found["with the attack"]
+    p50, p99, most = (f"{quiet[key]:.0f}, {loud[key]:.0f}" for key in ("p50 ms", "p99 ms", "most ms"))
+    return [DOORS[name], p50, f"{p99} ({found['p99 times']:.1f} times)", most, f"{found['memory above rest, MB']} MB"]
+
+
+DOORS = {
+    "records": "forms with a compressed file of 12,000,000 records",
+    "log lines": "files of 300,000 records that cannot be read",
+    "exports": "forty exports of 36 MB that nobody reads",
+    "reconcile": "queries with 100 candidates and 1,000 values of a property each",
+    "mcp": "1,000,000 ids, and texts of 4 MB, to the tool of assistants",
+}
+"What tools.attack.doors sends, by the name of its figures."
+
+
 def _rows(name: str, found: Mapping[str, Any]) -> Iterator[list[str]]:
     for key, kind in KINDS:
         yield [f"{name}, {kind}", *map(_figures, found[key]), _cost(found[key])]
@@ -167,4 +189,5 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "server, speed": speed,
     "server, bounds": bounds,
     "server, attack": attack,
+    "server, doors": doors,
 }

@@ -75,7 +75,7 @@ def commands() -> str:
 
 def measures() -> str:
     """The rows of a table: each kind of measure, and what it says."""
-    from tagwright.evaluation.report.page import SENTENCES
+    from tagwright.evaluation.scores import SENTENCES
 
     names = {kind: kind if kind == "answered" else f"{kind}@k" for kind in SENTENCES}
     return "\n".join(f"| {names[kind]} | {sentence} |" for kind, sentence in SENTENCES.items())

@@ -83,10 +83,22 @@ def test_a_cut_by_confidence_takes_the_place_of_the_boundary_of_the_svm(rule: di
 
 def test_no_most_number_of_labels_gives_all_that_are_found() -> None:
     names = [f"Stone {letter}" for letter in "ABCDEFGH"]
-    classifier = TaggerClassifier(labels=names, **WORDS).fit([])
+    classifier = TaggerClassifier(labels=names, best_cut=False, **WORDS).fit([])
     text = [", ".join(names)]
     assert [classifier.set_params(max_labels=most).predict(text).sum() for most in (2, None)] == [2, 8]
     assert classifier.set_params(max_labels=np.int64(3)).predict(text).sum() == 3
+
+
+def test_without_a_cut_the_confidences_say_how_many_labels_a_document_gets(tmp_path: Path) -> None:
+    names = [*NAMES, *(f"Stone {number}" for number in range(100))]
+    encoder = str(tiny_encoder(tmp_path / "tiny"))
+    classifier = TaggerClassifier(labels=names, encoder=encoder, language="english").fit([])
+    found = classifier.predict(TEXTS)
+    suggested = classifier.tagger_.suggest(TEXTS, k=len(names), best_cut=True)
+    assert [[names[place] for place in np.flatnonzero(row)] for row in found] == [
+        sorted((each.name for each in row), key=names.index) for row in suggested
+    ]
+    np.testing.assert_array_equal(classifier.set_params(max_labels=5).predict(TEXTS).sum(axis=1), 5)  # as until 0.10
 
 
 def test_a_score_takes_the_labels_that_fit_takes() -> None:
@@ -150,7 +162,7 @@ def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
         "max_labels": 3,
         "min_score": None,
         "min_confidence": None,
-        "best_cut": False,
+        "best_cut": None,
         "only": (),
         "without": (),
         "hierarchy": "ranked",

@@ -39,25 +39,32 @@ FEW_LABELS = (
     "min_score=... cuts otherwise"
 )
 
+FIRST = 5
+"Number of labels that `predict` gives a document if neither a parameter nor confidences limit it."
+
 
 class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any method of Tagwright for pipelines, grid search and cross-validation.
 
-    method: as in `tagwright.train`. labels: names, Labels, a Vocabulary, a table or a file; None: the labels of y, by
-    name. max_labels: the labels that `predict` gives a document, None: any number; min_score, min_confidence, best_cut:
-    fewer of them, as for `Tagger.suggest`. Without these three, the SVM gives those on the right side of its boundary
-    only, as in scikit-learn: min_score is then 1. depth: the most labels of a document that get a probability above 0.
-    sparse_output: whether `predict` and `predict_proba` give sparse matrices, for very many labels. memory: a folder
-    where trained taggers are kept, so that a search over the parameters above trains once for each fold and not for
-    each of their values; one that was trained on the same data with the same options is loaded. options: those of the
-    method.
+    method, options: as in `tagwright.train`. labels: names, Labels, a Vocabulary, a table or a file; None: the labels
+    of y, by name.
+
+    max_labels: the most labels that `predict` gives a document; None: any number. min_score, min_confidence, best_cut:
+    other limits, as in `Tagger.suggest`. Without any of these four, `predict` gives the best cut by confidence, or five
+    labels if the tagger estimates no confidences. The SVM gives the labels on the right side of its boundary, as in
+    scikit-learn (min_score 1), unless min_confidence or best_cut is set. only, without, hierarchy, per_branch: as in
+    `Tagger.suggest`. depth: the most labels of a document that get a probability above 0. sparse_output: whether
+    `predict` and `predict_proba` give sparse matrices, for very many labels.
+
+    memory: a folder where trained taggers are kept. A tagger that was trained on the same data with the same options is
+    loaded, so that a search over the parameters of the last paragraph trains once for each fold.
 
     X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
     `cross_val_score` and `GridSearchCV` compare with an indicator matrix: make one with `MultiLabelBinarizer`.
 
-    classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence, and to be saved, or
-    pickled with the classifier.
+    classes_: the id of each label. tagger_: the tagger, which suggests labels with names and evidence. It can be saved,
+    or pickled with the classifier.
 
     >>> texts = ["Honey bees visit orchards.", "A new tax law."]
     >>> labels = ["Bees", "Orchards", "Tax law"]
@@ -71,10 +78,10 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str = ZERO_SHOT,
         labels: Labels | None = None,
         *,
-        max_labels: int | None = 5,
+        max_labels: int | None = None,
         min_score: float | None = None,
         min_confidence: float | None = None,
-        best_cut: bool = False,
+        best_cut: bool | None = None,
         only: Sequence[str] = (),
         without: Sequence[str] = (),
         hierarchy: Arrangement = "ranked",
@@ -98,25 +105,25 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> TaggerClassifier(stages=["exact_match"]).fit(["Bees fly."], [["Bees", "Insects"]]).classes_.tolist()
         ['Bees', 'Insects']
         """
-        rules = self._rules()
+        self._suggest_options()  # a wrong one is an error before the training
         if "k" in self._options:
             raise ConfigError("the labels per document are max_labels here; write max_labels=... for k=...")
-        texts = _texts(X)
+        texts = _checked_texts(X)
         if y is not None and is_indicator(y):
             _zeros_and_ones(y)
         vocabulary = self._vocabulary(y)
-        untaught = y is None or find_method(self.method).learns == "nothing"
-        gold = None if untaught else list(_ids(y, vocabulary))
-        if gold is None and find_method(self.method).learns == "labels":
+        learns = find_method(self.method).learns
+        gold = None if y is None or learns == "nothing" else list(_ids_or_names(y, vocabulary))
+        if gold is None and learns == "labels":
             raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
-        tagger = self._trained(texts, vocabulary, gold)
-        tagger.check(rules)
+        tagger = self._train_or_load(texts, vocabulary, gold)
+        tagger.check(self._suggest_options(tagger.estimates_confidence))
         self.tagger_: Tagger = tagger
         self.classes_: NDArray[np.str_] = np.array(vocabulary.ids)
         return self
 
     def predict(self, X: Texts) -> NDArray[np.int64] | csr_matrix:  # noqa: N803
-        """(documents, labels) an indicator matrix: 1 for the labels that `Tagger.suggest` suggests.
+        """(documents, labels) an indicator matrix: 1 for the labels that the tagger suggests.
 
         Warns where the boundary of the SVM leaves most documents without a label. Raises ConfigError for a
         min_confidence or a best_cut where the tagger estimates no confidences.
@@ -125,17 +132,18 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> classifier.predict(["Bees!", "Ants!"]).tolist()
         [[1], [0]]
         """
-        rules = self._rules()
-        run, is_default = self._run(X, rules), rules.min_score != self.min_score
-        if is_default and 2 * np.count_nonzero(np.diff(run.indptr)) < len(run):
+        check_is_fitted(self, "tagger_")
+        options = self._suggest_options(self.tagger_.estimates_confidence)
+        run, cuts_at_boundary = self._run(X, options), options.min_score != self.min_score
+        if cuts_at_boundary and 2 * np.count_nonzero(np.diff(run.indptr)) < len(run):
             warnings.warn(FEW_LABELS, stacklevel=2)
         return self._indicator(run)
 
     def predict_proba(self, X: Texts) -> NDArray[np.float64] | csr_matrix:  # noqa: N803
         """(documents, labels) from 0 to 1: the confidences of the first `depth` labels; 0 for all others.
 
-        Of a tagger that estimates none the scores are squashed: s becomes (1 + s / (1 + |s|)) / 2. That keeps their
-        order within and across documents, for measures of ranking, but they are no probabilities.
+        If the tagger estimates none, scores are squashed: s becomes (1 + s / (1 + |s|)) / 2. These keep their order
+        within and across documents, which is enough for measures of ranking, but they are no probabilities.
 
         >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
         >>> (classifier.predict_proba(["Bees fly."]) > 0).tolist()
@@ -147,17 +155,17 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._matrix(run, squash_score(run.scores.astype(np.float64)))
 
     def decision_function(self, X: Texts) -> NDArray[np.float64] | csr_matrix:  # noqa: N803
-        """(documents, labels) scores of the first `depth` labels, less min_score: above 0 are those that it lets pass.
+        """(documents, labels) the scores of the first `depth` labels minus min_score: above 0 for labels that pass it.
 
-        For the SVM that is the signed distance, as in scikit-learn. Scores of other labels are unknown: they are the
-        lowest number of float32, below all others, or are not stored in a sparse matrix.
+        For the SVM that is the signed distance, as in scikit-learn. The scores of other labels are unknown: a dense
+        matrix has the lowest number of float32 there, below all others, and a sparse matrix stores nothing.
 
         >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
         >>> (classifier.decision_function(["Bees fly."]) > 0).tolist()
         [[True, False]]
         """
         run = self._run(X, SuggestOptions(k=self.depth, only=self.only, without=self.without))
-        scores = run.scores.astype(np.float64) - (self._least_score or 0.0)
+        scores = run.scores.astype(np.float64) - (self._min_score_or_boundary or 0.0)
         if self.sparse_output:
             return self._matrix(run, scores)
         matrix = np.full((len(run), len(self.classes_)), float(np.finfo(np.float32).min))
@@ -176,8 +184,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y = _zeros_and_ones(y)
         else:
             vocabulary = self.tagger_.vocabulary
-            documents = to_documents(_texts(X), vocabulary.has)
-            y = self._indicator(vocabulary.gold(with_labels(documents, _ids(y, vocabulary))))
+            documents = to_documents(_checked_texts(X), vocabulary.has)
+            y = self._indicator(vocabulary.gold(with_labels(documents, _ids_or_names(y, vocabulary))))
         return float(super().score(X, y, sample_weight))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -194,9 +202,9 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> TaggerClassifier("rts").set_params(max_labels=3, temperature=0.1).get_params()["temperature"]
         0.1
         """
-        own = {name: value for name, value in params.items() if name in self._get_param_names()}
-        super().set_params(**own)
-        self._options = {**self._options, **{name: value for name, value in params.items() if name not in own}}
+        named = {name: value for name, value in params.items() if name in self._get_param_names()}
+        super().set_params(**named)
+        self._options = {**self._options, **{name: value for name, value in params.items() if name not in named}}
         return self
 
     def __sklearn_tags__(self) -> Tags:
@@ -215,40 +223,51 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return to_vocabulary(self.labels)
         if y is None:
             raise ConfigError("which labels? give labels=..., or y with their names")
-        if hasattr(y, "columns"):
+        if hasattr(y, "columns"):  # a table, as of pandas
             return Vocabulary(list(map(str, y.columns)))
         if is_indicator(y):
             raise ConfigError("y is an indicator matrix, which has no names of labels; give labels=[...], one a column")
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
-    def _rules(self) -> SuggestOptions:
-        names = ("min_confidence", "best_cut", "only", "without", "hierarchy", "per_branch")
+    def _suggest_options(self, estimates_confidence: bool = True) -> SuggestOptions:
+        """Return which labels `predict` gives, see the class. estimates_confidence: whether the tagger does."""
         cuts_by_confidence = self.best_cut or self.min_confidence is not None
-        least = self.min_score if cuts_by_confidence else self._least_score
-        return SuggestOptions(k=self._most_labels, min_score=least, **{name: getattr(self, name) for name in names})
+        min_score = self.min_score if cuts_by_confidence else self._min_score_or_boundary
+        limits = min_score, self.min_confidence, self.max_labels, self.best_cut
+        is_limited = any(limit is not None for limit in limits)
+        return SuggestOptions(
+            k=self._most_labels if is_limited or estimates_confidence else FIRST,
+            min_score=min_score,
+            best_cut=not is_limited and estimates_confidence if self.best_cut is None else self.best_cut,
+            min_confidence=self.min_confidence,
+            only=self.only,
+            without=self.without,
+            hierarchy=self.hierarchy,
+            per_branch=self.per_branch,
+        )
 
     @property
-    def _least_score(self) -> float | None:
-        """min_score, or the boundary of the SVM."""
+    def _min_score_or_boundary(self) -> float | None:
+        """min_score; if there is none, the boundary for the SVM."""
         return BOUNDARY if self.min_score is None and method_name(self.method) == "svm" else self.min_score
 
     @property
     def _most_labels(self) -> int:
-        """max_labels as a number of Python. Raises ConfigError for what is none."""
+        """max_labels as an int of Python, without limit for None. Raises ConfigError for other values."""
         most = self.max_labels.item() if isinstance(self.max_labels, np.generic) else self.max_labels
         if most is None:
             return sys.maxsize
-        if wanted := say_expected(most, AtLeastOne):
-            raise ConfigError(f"max_labels is {show(most)}, expected {wanted}, or None for any number")
+        if expected := say_expected(most, AtLeastOne):
+            raise ConfigError(f"max_labels is {show(most)}, expected {expected}, or None for any number")
         return int(most)
 
-    def _trained(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
-        """Train the method, or load what it gave before for the same documents, labels and options."""
+    def _train_or_load(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
+        """Train the method, or load from the memory what it gave for the same documents, labels and options."""
         if self.memory is None:
             return self._train(texts, vocabulary, gold)
         documents = list(to_documents(texts, vocabulary.has))
-        made = [__version__, method_name(self.method), _as_json(self._options), vocabulary.ids, gold]
-        folder = Path(self.memory) / digest([*made, *vocabulary, *documents])
+        settings = [__version__, method_name(self.method), _as_json(self._options), vocabulary.ids, gold]
+        folder = Path(self.memory) / digest([*settings, *vocabulary, *documents])
         if not folder.exists():
             self._train(documents, vocabulary, gold).save(folder, overwrite=True)  # another process may have been first
         return load(folder)
@@ -262,11 +281,11 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except UnknownOptionError as error:
             raise error.among(self._get_param_names()) from None
 
-    def _run(self, X: Texts, rules: SuggestOptions) -> Run:  # noqa: N803
+    def _run(self, X: Texts, options: SuggestOptions) -> Run:  # noqa: N803
         check_is_fitted(self, "tagger_")
-        self.tagger_.check(rules)
-        documents = to_documents(_texts(X), self.tagger_.vocabulary.has)
-        return Run.concat([self.tagger_.best(batch, rules) for batch in batches(documents)])
+        self.tagger_.check(options)
+        documents = to_documents(_checked_texts(X), self.tagger_.vocabulary.has)
+        return Run.concat([self.tagger_.best(batch, options) for batch in batches(documents)])
 
     def _indicator(self, run: Run) -> Any:
         return self._matrix(run, np.ones(len(run.labels), np.int64))
@@ -277,8 +296,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return matrix if self.sparse_output else matrix.toarray()
 
 
-def _texts(X: Any) -> Texts:  # noqa: N803
-    """The documents passed by a pipeline. Raises InputError for one text, or rows of numbers."""
+def _checked_texts(X: Any) -> Texts:  # noqa: N803
+    """Return X as it is. Raises InputError for a single text, and for rows of numbers."""
     if isinstance(X, str):
         raise InputError("X is one text, expected a list of texts: [text]")
     if getattr(X, "ndim", 1) != 1 and not hasattr(X, "columns"):
@@ -287,28 +306,29 @@ def _texts(X: Any) -> Texts:  # noqa: N803
 
 
 def _as_json(options: Mapping[str, Any]) -> str:
-    """The options as text that is the same in every process. Raises ConfigError for values that have no such text."""
+    """Return options as text that is the same in every process. Raises ConfigError for values without such a text."""
 
-    def plain(value: object) -> Any:
+    def to_plain(value: object) -> Any:
         if isinstance(value, np.generic | np.ndarray):
             return value.tolist()
         if isinstance(value, Path):
             return str(value)
         if is_dataclass(value) and not isinstance(value, type | Tagger):
-            return {each.name: getattr(value, each.name) for each in fields(value)}
+            return {field.name: getattr(value, field.name) for field in fields(value)}
         raise ConfigError(f"memory keeps taggers by their options, and {show(value)} has no text; leave memory out")
 
-    return json.dumps(options, default=plain, sort_keys=True)
+    return json.dumps(options, default=to_plain, sort_keys=True)
 
 
-def _ids(y: Any, vocabulary: Vocabulary) -> Iterable[list[str]]:
-    """The labels of each document by id or name. Raises InputError for a matrix with other columns than labels."""
+def _ids_or_names(y: Any, vocabulary: Vocabulary) -> Iterable[list[str]]:
+    """Return the labels of each document. Raises InputError for a matrix with more or fewer columns than labels."""
     if not is_indicator(y):
         return map(_names, y)
-    rows = _zeros_and_ones(y)
-    if rows.shape[1] != len(vocabulary):
-        raise InputError(f"y has {rows.shape[1]} columns for {len(vocabulary)} labels; give one column for each label")
-    return [[vocabulary.ids[label] for label in rows[row].indices] for row in range(rows.shape[0])]
+    indicator = _zeros_and_ones(y)
+    columns, labels = indicator.shape[1], len(vocabulary)
+    if columns != labels:
+        raise InputError(f"y has {columns} columns for {labels} labels; give one column for each label")
+    return [[vocabulary.ids[label] for label in indicator[row].indices] for row in range(indicator.shape[0])]
 
 
 class IndicatorError(InputError, ValueError):
@@ -316,23 +336,24 @@ class IndicatorError(InputError, ValueError):
 
 
 def _zeros_and_ones(y: Any) -> csr_matrix:
-    """An indicator matrix, sparse and without stored zeros. Raises IndicatorError for other numbers than 0 and 1."""
+    """Return an indicator matrix as sparse, without stored zeros. Raises IndicatorError unless all are 0 and 1."""
     try:
-        rows = csr_matrix(y if issparse(y) else np.asarray(y, dtype=np.float64))
+        indicator = csr_matrix(y if issparse(y) else np.asarray(y, dtype=np.float64))
     except ValueError as error:
         raise IndicatorError(f"y is no matrix of numbers ({error}), expected 0 and 1 only") from None
-    rows.eliminate_zeros()
-    if (other := rows.data != 1).any():
-        place = int(np.argmax(other))
-        document = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+    indicator.eliminate_zeros()
+    if (is_other := indicator.data != 1).any():
+        place = int(np.argmax(is_other))
+        document = int(np.searchsorted(indicator.indptr, place, side="right")) - 1
         raise IndicatorError(
-            f"y holds {rows.data[place]:g} for document {document + 1} and label {rows.indices[place] + 1}, expected 0 "
-            "and 1 only; say what other numbers mean, as in y == 1"
+            f"y holds {indicator.data[place]:g} for document {document + 1} and label {indicator.indices[place] + 1}, "
+            "expected 0 and 1 only; say what other numbers mean, as in y == 1"
         )
-    return rows
+    return indicator
 
 
 def _names(row: Any) -> list[str]:
+    """Return the ids or names of one document's labels; a text alone is one of them."""
     if isinstance(row, Mapping) or not isinstance(row, Iterable):
         raise InputError(f"y has the row {show(row)}, expected the ids or names of a document's labels")
     return [row] if isinstance(row, str) else list(map(str, row))

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fixed import Fixed
 from tests.tiny import tiny_encoder
 
 from tagwright.auto import combination
+from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.confidence import Mapped
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import PoolOptions
@@ -104,6 +106,19 @@ def test_nothing_is_lost_and_candidates_that_are_not_described_follow_in_the_ord
     for (after, _), (labels, _) in zip(narrow.tag(OTHERS, k=100), before, strict=True):
         assert sorted(after[:3]) == sorted(labels[:3])
         assert after[3:].tolist() == labels[3:].tolist()
+
+
+@pytest.mark.parametrize(("among", "each"), [(1, 1), (20, 1), (40, 0)])
+def test_the_first_ones_of_a_stage_are_candidates_where_labelled_documents_have_them(among: int, each: int) -> None:
+    """The sum has "honey" first, and a stage of no weight "river", which one document of so many has: 5% are enough."""
+    stages: dict[str, Retriever] = {"words": Fixed({0: 2.0, 1: 1.0}), "alone": Fixed({5: 3.0})}
+    tagger = Tagger(LABELS, stages, steps=(WeightedSum(weights={"alone": 0.0}),))
+    described = CandidateFeatures(LABELS, FeatureOptions(candidates=1, candidates_each=1))
+    documents = [Document(str(number), "x", labels=("honey" if number else "river",)) for number in range(among)]
+    found = combination.examples(tagger, described, documents)
+    assert found.candidates_each == each
+    assert {tuple(labels.tolist()) for labels, _ in found.run} == {(0, 5) if each else (0,)}
+    assert len(found.features.values) == (1 + each) * among
 
 
 def test_an_empty_document_gets_nothing(learned: Tagger) -> None:

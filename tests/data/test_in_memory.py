@@ -43,12 +43,14 @@ def frame(kind: str, rows: dict[str, list[Any]]) -> Any:
         return Frame(rows)
     if kind == "records":
         return [dict(zip(rows, values, strict=True)) for values in zip(*rows.values(), strict=True)]
+    if kind == "lazy polars":
+        return pytest.importorskip("polars").LazyFrame(rows)
     if kind == "datasets":
         return pytest.importorskip("datasets").Dataset.from_dict(rows)
     return pytest.importorskip(kind).DataFrame(rows)
 
 
-KINDS = pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "stream", "datasets", "records"])
+KINDS = pytest.mark.parametrize("kind", ["pandas", "polars", "lazy polars", "arrow", "stream", "datasets", "records"])
 
 
 @KINDS

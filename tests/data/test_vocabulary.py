@@ -173,10 +173,13 @@ def test_a_label_has_names_or_a_name_and_its_texts_are_cleaned(tmp_path: Path) -
     ]
 
 
-def test_labels_of_the_extreme_classification_repository_have_their_position_as_id(tmp_path: Path) -> None:
+def test_labels_of_the_extreme_classification_repository_have_their_position_as_notation(tmp_path: Path) -> None:
     lines = b'{"uid": "B00", "title": "Lamp", "content": "Shines."}\n{"uid": "B01", "title": "Desk"}\n'
     vocabulary = Vocabulary.read(written(tmp_path, gzip.compress(lines), "lbl.json.gz"))
-    assert list(vocabulary) == [Label("0", ("Lamp",), "Shines."), Label("1", ("Desk",))]
+    assert list(vocabulary) == [
+        Label("B00", ("Lamp",), "Shines.", notation="#0"),
+        Label("B01", ("Desk",), notation="#1"),
+    ]
 
 
 def test_labels_of_micol_and_futex_have_all_names_and_the_definition(tmp_path: Path) -> None:

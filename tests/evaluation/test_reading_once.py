@@ -44,7 +44,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Decoded:
 @pytest.fixture
 def task(tmp_path: Path, decoded: Decoded) -> dataset.EvaluationSet:
     documents, labels = tmp_path / "docs.jsonl", tmp_path / "labels.jsonl"
-    write_jsonl([*DOCUMENTS, Document("x", "Wasps")], documents)
+    write_jsonl([*DOCUMENTS, Document(LABELS.ids[0], "Wasps")], documents)
     LABELS.write(labels)
     return dataset.evaluation_set(
         Corpus.read(documents), Vocabulary.read(labels), exclude_self=True, skip_unlabelled=True

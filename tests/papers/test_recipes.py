@@ -52,6 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {"uid": d.id, "title": d.title, "content": d.abstract, "target_ind": [int(NUMBER[t])], "target_rel": [1.0]}
             for d, t in topics
         ]
+        rows[0]["uid"] = LABELS.ids[-1]  # a product is a label, too
         for part in ("trn", "tst"):
             written(made / name / f"{part}.json.gz", rows, packed=True)
         written(

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.combining.confidence import Curve
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Label
@@ -186,6 +189,18 @@ def test_a_document_or_a_list_that_would_keep_others_waiting_is_refused(client: 
         problem = f"10,001 items, expected 0 to 10,000 - '{key}'"
         assert (answer.status_code, answer.json()["detail"]) == (400, problem)
         assert client.post("/api/suggest", json={"text": TEXT, key: ["4"] * 10_000}).is_success
+
+
+def test_a_suggestion_in_python_has_the_same_fields() -> None:
+    tagger = replace(word_tagger(), steps=(WeightedSum(), Curve(slope=1.0)))
+    with TestClient(application([ServedModel("zoo", tagger, "Zoo")])) as client:
+        plain, explained = (
+            client.post("/api/suggest", json={"text": TEXT, "evidence": evidence}).json()["suggestions"]
+            for evidence in (False, True)
+        )
+    assert plain == [suggestion.to_dict() for suggestion in tagger.suggest(TEXT)]
+    assert explained == [suggestion.to_dict(TEXT) for suggestion in tagger.explain(TEXT)]
+    assert {"reasons", "evidence", "estimate"} <= explained[0].keys()
 
 
 def test_evidence_stays_small_however_often_a_name_occurs(client: TestClient) -> None:

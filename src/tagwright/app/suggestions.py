@@ -30,7 +30,7 @@ from tagwright.readers import workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.labels.languages import language_subtag
 from tagwright.readers.lines import ENDS
-from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
+from tagwright.tagger import Reason, Suggestion, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan, Label
 
@@ -198,7 +198,7 @@ def _record(named: _Named, document: Document, *, asked: bool) -> dict[str, Any]
         content["language"] = named.language
     if each.evidence:
         content["reasons"] = [reason.to_json() for reason in each.reasons]
-        content["evidence"] = [_evidence(one, document) for one in each.evidence]
+        content["evidence"] = [evidence.to_json(document.text) for evidence in each.evidence]
     if each.estimate:
         content["estimate"] = each.estimate.to_json()
     if each.neighbours:
@@ -206,11 +206,6 @@ def _record(named: _Named, document: Document, *, asked: bool) -> dict[str, Any]
     if each.translated:
         content["translated"] = list(each.translated)
     return content
-
-
-def _evidence(one: Evidence, document: Document) -> dict[str, Any]:
-    spans = [{**asdict(span), "text": document.text[span.start : span.end]} for span in one.spans]
-    return {"stage": one.stage, "rank": one.rank, "score": one.score, "spans": spans}
 
 
 def write_workbook(tagged: Tagged, stream: IO[bytes], naming: Naming) -> None:

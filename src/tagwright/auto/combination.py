@@ -37,6 +37,10 @@ from tagwright.types import Document, Label, Run, Stage
 BATCH = 256
 "Number of documents whose candidates are in memory at a time."
 
+WORTH = 0.05
+"""Share of the labels of labelled documents that must be among the candidates only as a retriever's own first ones, or
+these are left out."""
+
 FEWEST = 2
 "Minimum number of labelled documents to train a combiner."
 
@@ -54,7 +58,7 @@ class Config(Checked):
 
     candidates_each: AtLeastZero = 10
     """Number of candidates of each retriever to re-rank beside these, which it may find alone: a label that nearly all
-    documents have stands in no text. Chosen on train documents, see the results page "Few labelled documents"."""
+    documents have stands in no text. None, where the labelled documents have few of these labels: see `WORTH`."""
 
     exclude_self: bool | None = None
     """Never suggest the label that has the id of the document. None: where most documents are labels, and none is
@@ -155,7 +159,7 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     """Return the tagger with the learned combiner and its confidences; None if the fixed sum stays."""
     if fitted.ranker is None:
         return None
-    learned = LearnedCombiner(described, fitted.ranker, fitted.bias)
+    learned = LearnedCombiner(described.with_each(fitted.examples.candidates_each), fitted.ranker, fitted.bias)
     tagger = replace(tagger, steps=(*_ranked_first(tagger.steps), learned))
     ranked = replace(fitted.examples.run, scores=fitted.scores)  # type: ignore[arg-type]  # as they are, not rounded
     return replace(tagger, steps=(*tagger.steps, calibrate(tagger, ranked, fitted.examples.right)))
@@ -212,13 +216,23 @@ def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[D
 
 
 def examples_of(read: Iterable[tuple[CandidatePool, Run]], described: CandidateFeatures, gold: Run) -> Examples:
-    """Return the candidates of documents that are read and ranked, batch by batch. gold: a row for each document."""
+    """Return the candidates of documents that are read and ranked, batch by batch. gold: a row for each document.
+
+    With those of each retriever where the documents show that they are worth it.
+    """
+    read = [*read]
+    run = Run.concat([described.candidates(pool, ranked) for pool, ranked in read])
+    beyond = run.ranks > described.options.candidates
+    gained = np.count_nonzero(gold.scores_of(run)[beyond] > 0) / max(1, len(gold.labels))
+    if gained < WORTH:
+        described = described.with_each(0)
     runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
     for pool, ranked in read:
         runs.append(described.candidates(pool, ranked))
         features = described.describe(pool, runs[-1])
         names, values = features.names, [*values, features.values]
-    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(described.labels))
+    each = described.options.candidates_each
+    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(described.labels), each)
 
 
 def judged_only(examples: Examples, judged: Run | None) -> Examples:
@@ -231,7 +245,7 @@ def judged_only(examples: Examples, judged: Run | None) -> Examples:
     reviewed = (np.diff(judged.indptr) > 0)[examples.run.rows]
     kept = ~reviewed | examples.run.held_by(judged)
     features = Features(examples.features.names, examples.features.values[kept])
-    return Examples(examples.run.keep(kept), features, examples.gold, examples.labels)
+    return replace(examples, run=examples.run.keep(kept), features=features)
 
 
 def pools(

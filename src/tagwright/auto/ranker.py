@@ -61,12 +61,14 @@ class Examples:
     """Candidates of labelled documents.
 
     run: ranked by the fixed sum. features: aligned with it. gold: the documents' labels. labels: how many there are.
+    candidates_each: how many candidates of each retriever are among them beside those of the fixed sum.
     """
 
     run: Run
     features: Features
     gold: Run
     labels: int
+    candidates_each: int = 0
 
     @cached_property
     def right(self) -> Mask:
@@ -82,7 +84,7 @@ class Examples:
         """Return the examples of some documents, in this order."""
         values = self.features.values[self.suggestions(documents)]
         described = Features(self.features.names, values)
-        return Examples(self.run.take(documents), described, self.gold.take(documents), self.labels)
+        return replace(self, run=self.run.take(documents), features=described, gold=self.gold.take(documents))
 
     def suggestions(self, documents: Longs) -> Longs:
         """The places of the candidates of these documents, one document after the other."""

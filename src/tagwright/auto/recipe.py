@@ -179,7 +179,7 @@ class Data:
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
     ) -> tuple[Examples, Mapping[str, float]]:
         """Return candidates of the documents to train the combiner on, computed or read from the store, and weights."""
-        described, weights = examples.restore_examples(self.steps.once(name, lambda: examples.store_examples(*make())))
+        described, weights = examples.make_once(self.steps, name, make)
         judged = self.judged.take(self.chosen) if self.judged else None
         return combination.judged_only(described, judged), weights
 
@@ -395,6 +395,9 @@ def _keep_combiner(
     beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"
     note(f"kept: {kept}; nDCG@5 {100 * means[kept]:.1f}{beside} {where}")
     detail(f"nDCG@5 {where}: {tried}")
+    if kept.startswith("combiner"):
+        first = f"the first {config.candidates} of the sum and {fitted.examples.candidates_each} of each stage"
+        detail(f"candidates of a document: {first}")
     if lost:
         detail(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
     flag, name, value = setting("trained", json.dumps(list(ran))).rpartition("trained=")

@@ -1,56 +1,61 @@
-"""Add fields to a record in ISO 2709, or take some out. All other bytes stay, but for two lengths in the leader."""
+"""Add fields to a MARC 21 record in ISO 2709, or remove some.
+
+A record is a leader of 24 bytes, a directory with an entry for each field, and the data of the fields. An entry has 12
+bytes: the tag, the length of the field and where it starts in the data. What is not changed stays byte for byte.
+"""
 
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.marc import END, from_marc8, has_utf8
 
+FIELD_END, SUBFIELD = b"\x1e", b"\x1f"
+"What ends a field, or the directory, and what begins a subfield."
+
 
 def read_fields(record: bytes) -> tuple[str, list[Field]]:
-    """The control number of a record, "" for none, and its fields of data in their order.
+    """Return the control number of a record, "" for none, and its data fields in their order.
 
-    Subjects and their origins are decoded; of other fields, only ASCII. Raises ValueError for a damaged record, and one
-    that is no MARC 21.
+    In MARC-8, subjects (6XX) and their provenance (883) are decoded in full, of other fields only what is ASCII.
+    Raises ValueError for a damaged record, and one that is not MARC 21.
     """
-    entries, data = _parts(record)
+    entries, data = _split(record)
     in_utf8 = has_utf8(record)
-    number, fields = "", list[Field]()
-    for tag, start, end in map(_place, entries):
+    control_number, fields = "", list[Field]()
+    for tag, start, end in map(_parse_entry, entries):
         if tag < "010":
-            if tag == "001" and not number:
-                number = data[start:end].rstrip(b"\x1e").decode("utf-8" if in_utf8 else "ascii").strip()
+            if tag == "001" and not control_number:
+                control_number = data[start:end].rstrip(FIELD_END).decode("utf-8" if in_utf8 else "ascii").strip()
             continue
-        first, *rest = data[start:end].rstrip(b"\x1e").split(b"\x1f")
+        indicators, *subfields = data[start:end].rstrip(FIELD_END).split(SUBFIELD)
         in_marc8 = not in_utf8 and (tag[:1] == "6" or tag == "883")
-        subfields = (
-            (each[:1], from_marc8(each[1:]) if in_marc8 else each[1:].decode("utf-8", "replace")) for each in rest
-        )
-        coded = tuple((code.decode("ascii", "replace"), value) for code, value in subfields)
-        fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], coded))
-    return number, fields
+        decode = from_marc8 if in_marc8 else partial(str, encoding="utf-8", errors="replace")
+        decoded = tuple((subfield[:1].decode("ascii", "replace"), decode(subfield[1:])) for subfield in subfields)
+        fields.append(Field(tag, f"{indicators.decode('ascii', 'replace')}  "[:2], decoded))
+    return control_number, fields
 
 
 def with_changes(record: bytes, removed: Collection[int], added: Sequence[Field]) -> bytes:
-    """The record without some fields of data, and with more, each behind those of its hundred. The others stay.
+    """Return the record without some data fields and with new ones, in order of the first digit of the tags.
 
-    removed: places among the fields of data. Raises ValueError if the record is damaged or gets too long.
+    removed: positions among the data fields. Raises ValueError if the record is damaged or gets too long.
     """
     encode = str.encode if has_utf8(record) else to_marc8
-    entries, data = _parts(record)
+    entries, data = _split(record)
     entries, data = _remove_fields(removed, entries, data)
     for field in added:
-        subfields = (b"\x1f" + code.encode() + encode(value) for code, value in field.subfields)
-        content = field.indicators.encode() + b"".join(subfields) + b"\x1e"
+        subfields = (SUBFIELD + code.encode() + encode(value) for code, value in field.subfields)
+        content = field.indicators.encode() + b"".join(subfields) + FIELD_END
         if len(content) > 9_999:
             raise ValueError(f"field {field.tag} would have {len(content):,} bytes, at most 9,999 are possible")
         place = next((at for at in range(len(entries), 0, -1) if entries[at - 1][:1] <= field.tag[:1].encode()), 0)
-        entries.insert(place, b"%s%04d%05d" % (field.tag.encode(), len(content), len(data)))
+        entries.insert(place, _format_entry(field.tag.encode(), len(data), len(content)))
         data += content
-    directory = b"".join(entries) + b"\x1e"
+    directory = b"".join(entries) + FIELD_END
     base = 24 + len(directory)
     length = base + len(data) + 1
     if length > 99_999:
@@ -59,49 +64,54 @@ def with_changes(record: bytes, removed: Collection[int], added: Sequence[Field]
 
 
 def _remove_fields(removed: Collection[int], entries: list[bytes], data: bytes) -> tuple[list[bytes], bytes]:
-    """The directory and the data without some fields of data. Raises ValueError where fields overlap."""
+    """Return directory and data without some data fields. Raises ValueError where fields overlap."""
     if not removed:
         return entries, data
-    places = [_place(entry) for entry in entries]
-    spans = sorted(place[1:] for place in places)
+    parsed = [_parse_entry(entry) for entry in entries]
+    spans = sorted((start, end) for _, start, end in parsed)
     if any(end > start for (_, end), (start, _) in pairwise(spans)):
         raise ValueError("its lengths do not fit")
-    in_data = [number for number, (tag, _, _) in enumerate(places) if tag >= "010"]
-    gone = {in_data[place] for place in removed}
-    cuts = sorted(places[number][1:] for number in gone)
-    kept = [
-        b"%s%04d%05d" % (entry[:3], end - start, start - sum(end - at for at, end in cuts if at < start))
-        for number, (entry, (_, start, end)) in enumerate(zip(entries, places, strict=True))
-        if number not in gone
-    ]
+    data_fields = [number for number, (tag, _, _) in enumerate(parsed) if tag >= "010"]
+    removed_numbers = {data_fields[place] for place in removed}
+    cuts = sorted(parsed[number][1:] for number in removed_numbers)
+    kept = list[bytes]()
+    for number, (entry, (_, start, end)) in enumerate(zip(entries, parsed, strict=True)):
+        if number not in removed_numbers:
+            cut_before = sum(cut_end - cut_start for cut_start, cut_end in cuts if cut_start < start)
+            kept.append(_format_entry(entry[:3], start - cut_before, end - start))
     for start, end in reversed(cuts):
         data = data[:start] + data[end:]
     return kept, data
 
 
-def _place(entry: bytes) -> tuple[str, int, int]:
-    """The tag of a field, and where its data begin and end."""
-    start = int(entry[7:])
-    return entry[:3].decode("ascii", "replace"), start, start + int(entry[3:7])
-
-
-def _parts(record: bytes) -> tuple[list[bytes], bytes]:
-    """The entries of the directory and the data of a record, checked as far as writing needs it."""
-    if record[20:24] != b"4500":  # the digits of lengths and starts in its directory
+def _split(record: bytes) -> tuple[list[bytes], bytes]:
+    """Return the entries of the directory of a record, and its data, checked as far as writing needs it."""
+    if record[20:24] != b"4500":  # the numbers of digits that lengths and starts have in the directory
         raise ValueError("it is no MARC 21 record")
     base = int(record[12:17]) if (record[:5] + record[12:17]).isdigit() else 0
     directory, data = record[24 : base - 1], record[base:-1]
-    ended = base and record[base - 1 : base] == data[-1:] == b"\x1e"
+    is_ended = base and record[base - 1 : base] == data[-1:] == FIELD_END
     entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
-    if not ended or int(record[:5]) != len(record) or not all(re.fullmatch(rb"...\d{9}", each) for each in entries):
+    is_parsable = all(re.fullmatch(rb"...\d{9}", entry) for entry in entries)
+    if not is_ended or int(record[:5]) != len(record) or not is_parsable:
         raise ValueError("its lengths do not fit")
     return entries, data
 
 
-def to_marc8(text: str) -> bytes:
-    r"""The text in MARC-8, the older encoding of MARC 21: ASCII and the Latin letters of ANSEL, accents before them.
+def _parse_entry(entry: bytes) -> tuple[str, int, int]:
+    """Return the tag of a field, and where it begins and ends in the data."""
+    start = int(entry[7:])
+    return entry[:3].decode("ascii", "replace"), start, start + int(entry[3:7])
 
-    Other characters are references, `&#x0411;`, as the Library of Congress writes them where nothing may be lost.
+
+def _format_entry(tag: bytes, start: int, length: int) -> bytes:
+    return b"%s%04d%05d" % (tag, length, start)
+
+
+def to_marc8(text: str) -> bytes:
+    r"""Encode text in MARC-8, the older encoding of MARC 21: ASCII and the Latin letters of ANSEL, accents before them.
+
+    Other characters are written as references, `&#x0411;`, the lossless form of the Library of Congress.
 
     >>> to_marc8("Bär"), to_marc8("Łódź"), to_marc8("Б")
     (b'B\xe8ar', b'\xa1\xe2od\xe2z', b'&#x0411;')
@@ -112,10 +122,10 @@ def to_marc8(text: str) -> bytes:
 
 
 def _encode(cluster: str) -> bytes:
-    """A character with its combining marks."""
+    """Encode a character with its combining marks."""
     table = _read_ansel_table()
     letter, *marks = tuple(unicodedata.normalize("NFD", cluster))
-    if len(marks) and all(sign in table for sign in (letter, *marks)):
+    if marks and all(sign in table for sign in (letter, *marks)):
         return b"".join(table[sign] for sign in (*marks, letter))
     return b"".join(
         table[sign] if sign in table and not unicodedata.combining(sign) else f"&#x{ord(sign):04X};".encode()
@@ -125,8 +135,9 @@ def _encode(cluster: str) -> bytes:
 
 @cache
 def _read_ansel_table() -> dict[str, bytes]:
-    """Character -> its byte in ASCII or ANSEL."""
+    """Return the byte of each character of ASCII and ANSEL."""
     from pymarc.marc8_mapping import CODESETS
 
     ascii_ = {chr(code): bytes([code]) for code in range(0x20, 0x7F)}
-    return {chr(sign): bytes([code]) for code, (sign, _) in CODESETS[0x45].items() if code > 0x9F} | ascii_
+    ansel = CODESETS[0x45]  # byte -> code point, whether it is a combining mark
+    return {chr(sign): bytes([code]) for code, (sign, _) in ansel.items() if code > 0x9F} | ascii_

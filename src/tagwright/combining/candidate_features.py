@@ -1,6 +1,6 @@
 """Select the candidates that a learned combiner ranks, and describe each by its features.
 
-The candidates are ranked before by a weighted sum, or by another learned combiner, on top of which more is learned.
+They come ranked by the fixed sum, which needs no gold labels, or by another learned combiner that this one builds on.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,33 +22,33 @@ from tagwright.errors import ModelError
 from tagwright.types import Document, Floats, Label, Longs, Mask, Run, places_of
 
 KIND = "candidate features"
-"What the manifest of a saved `CandidateFeatures` says."
+"The kind in the manifest of a saved `CandidateFeatures`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureOptions(Checked):
-    """Which candidates are described, and from where neighbours are known. Raises ConfigError for what cannot work."""
+    """Which candidates are described, and how similar documents are found. Raises ConfigError for invalid values."""
 
     candidates: AtLeastOne = 100
-    "Candidates of a document that are described: the best by the fixed sum. Others stay behind them in its order."
+    "How many candidates of a document are described, the best by the fixed sum. The others keep its order, after them."
 
     candidates_each: AtLeastZero = 0
-    """The first candidates of each retriever that are described beside them, however little it counts in the fixed sum:
-    what only one stage finds can be learned. Taggers that were saved without this option have 0."""
+    """How many of the best candidates of each retriever are described too, however small its weight in the fixed sum.
+    So what only one stage finds can be learned. Taggers that were saved without this option have 0."""
 
     exclude_self: bool = False
-    "Whether documents are labels too: the label that has the id of a document is then no candidate of it."
+    "Whether documents are labels too. The label that has the id of a document is then not among its candidates."
 
     vectors: str = ""
-    "The stage whose vectors of documents tell which are near each other; empty: neighbours are not asked."
+    "The stage whose document vectors tell which documents are similar; empty: similar documents are not used."
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateFeatures:
-    """How candidates are described. labels: the vocabulary.
+    """Computes the features of candidates, some of them from an unlabelled corpus. labels: the vocabulary.
 
-    counts: (labels,) documents of a corpus with each label, by what is counted; None: there was no corpus. nearest: the
-    documents of that corpus; None where no stage tells which are near.
+    counts: what `count_labels` counts in the corpus, (labels,) by name; None without a corpus. nearest: the documents
+    of the corpus, to find similar ones in; None if no stage has vectors of documents.
     """
 
     labels: Sequence[Label]
@@ -62,72 +62,80 @@ class CandidateFeatures:
 
     @cached_property
     def label_features(self) -> dict[str, Floats]:
-        """Numbers (labels,) by name; of counts the logarithm, log(1 + count)."""
-        counts = {name: np.log1p(each).astype(np.float32) for name, each in (self.counts or {}).items()}
-        return {**label_properties(self.labels), **counts}
+        """The features of labels, (labels,) by name. Counts are logarithms, log(1 + count)."""
+        logarithms = {name: np.log1p(counts).astype(np.float32) for name, counts in (self.counts or {}).items()}
+        return {**label_properties(self.labels), **logarithms}
 
     def chosen(self, pool: CandidatePool, run: Run) -> Mask:
-        """(suggestions,) which candidates of a ranking are described, see `FeatureOptions`."""
+        """(suggestions,) true for the candidates of a ranking that are described, see `FeatureOptions`."""
         allowed = np.ones(len(run.labels), np.bool_)
         if self.options.exclude_self:
             own = [self._places.get(document.id, -1) for document in pool.documents]
             allowed = run.labels != np.array(own, np.int64)[run.rows]
-        described = np.zeros(len(allowed), np.bool_)
-        described[allowed] = run.keep(allowed).ranks <= self.options.candidates
-        if each := self.options.candidates_each:
-            for found in pool.found.values():
-                described |= allowed & run.held_by(found.top(each))
-        return described
+        chosen = np.zeros(len(allowed), np.bool_)
+        chosen[allowed] = run.keep(allowed).ranks <= self.options.candidates
+        if self.options.candidates_each:
+            for retrieved in pool.found.values():
+                chosen |= allowed & run.held_by(retrieved.top(self.options.candidates_each))
+        return chosen
 
     def candidates(self, pool: CandidatePool, run: Run) -> Run:
-        """Return the candidates of each document of a ranking to compute features of."""
+        """Return a ranking without the candidates that are not described."""
         return run.keep(self.chosen(pool, run))
 
     def describe(self, pool: CandidatePool, candidates: Run) -> Features:
-        """The features of candidates, as `candidates` gives them."""
+        """Return the features of what `candidates` returns."""
         stages = {
             name: (
                 pool.scores_of(name, candidates),
                 pool.found.get(name),
-                stage.distribution != "normal",  # 0: it knows nothing of a candidate
+                stage.distribution != "normal",  # a score of 0 then means that it knows nothing of a candidate
             )
             for name, stage in pool.stages.items()
         }
-        described = document_features(_lengths(pool.documents), stages)
+        documents = document_features(_lengths(pool.documents), stages)
         support = self.nearest.support(self.vectors(pool), candidates) if self.nearest else {}
-        return features(candidates, stages, self.label_features, described, support)
+        return features(candidates, stages, self.label_features, documents, support)
 
     def vectors(self, pool: CandidatePool) -> Floats:
-        """(documents, dim) of norm 1; 0 for a document without text."""
+        """(documents, dim) the vectors of documents, of norm 1; 0 for a document without text."""
         reading: Any = pool.readings[self.options.vectors]
         vectors: Floats = reading.vectors * reading.written[:, None]
         return vectors
 
+    def with_each(self, candidates: int) -> Self:
+        """Return a copy that describes so many candidates of each retriever beside those of the fixed sum."""
+        return replace(self, options=replace(self.options, candidates_each=candidates))
+
     def fit_corpus(self, corpus: Iterable[tuple[CandidatePool, Run]]) -> Self:
-        """Return a copy with label counts and neighbours of an unlabelled corpus, given ranked, batch by batch."""
-        ranked, found, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
-        for pool, run in corpus:
-            ranked.append(self.candidates(pool, run))
+        """Return a copy with the counts and documents of an unlabelled corpus. corpus: batches and their rankings.
+
+        What counts there are the first candidates of the fixed sum: no label tells whether others are worth it.
+        """
+        of_the_sum = self.with_each(0)
+        ranked, retrieved, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
+        for pool, ranking in corpus:
+            ranked.append(of_the_sum.candidates(pool, ranking))
             for name, run in pool.found.items():
-                found.setdefault(name, []).append(run)
+                retrieved.setdefault(name, []).append(run)
             if self.options.vectors:
                 vectors.append(self.vectors(pool))
         if not ranked:
             return self
-        everything = Run.concat(ranked)
-        counts = count_labels(everything, {name: Run.concat(runs) for name, runs in found.items()}, len(self.labels))
-        nearest = NearestDocuments(np.concatenate(vectors), everything) if vectors else None
+        whole = Run.concat(ranked)
+        counts = count_labels(whole, {name: Run.concat(runs) for name, runs in retrieved.items()}, len(self.labels))
+        nearest = NearestDocuments(np.concatenate(vectors), whole) if vectors else None
         return replace(self, counts=counts, nearest=nearest)
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
-        """Return a copy for another vocabulary; parameters of single labels are kept by id."""
-        old = places_of(labels, before)  # of a new label -1, the 0 at the end
-        counts = {name: np.append(each, 0)[old] for name, each in self.counts.items()} if self.counts else None
+        """Return a copy for another vocabulary; labels in both keep their counts. before: the current one."""
+        places = places_of(labels, before)  # -1 for a new label, which thus gets the 0 that is appended
+        counts = {name: np.append(old, 0)[places] for name, old in self.counts.items()} if self.counts else None
         nearest = self.nearest.with_labels(before, labels) if self.nearest else None
         return replace(self, labels=labels, counts=counts, nearest=nearest)
 
     def save(self, folder: Path) -> None:
-        """Write the options and what is known of the corpus into an existing empty folder."""
+        """Write the options, the counts and the documents of the corpus into an existing empty folder."""
         if self.counts:
             write_arrays(folder, {"counts": np.stack(list(self.counts.values()))})
         if nearest := self.nearest:
@@ -152,9 +160,9 @@ class CandidateFeatures:
 
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
-    """(documents,) characters of the title, of title and abstract, and of all text."""
-    lengths = [(len(each.title), len(each.title_and_abstract), len(each.text)) for each in documents]
-    columns = np.array(lengths, np.int64).reshape(-1, 3).T
+    """(documents,) each, the characters of the title, of title and abstract, and of all text, by name."""
+    rows = [(len(document.title), len(document.title_and_abstract), len(document.text)) for document in documents]
+    columns = np.array(rows, np.int64).reshape(-1, 3).T  # the shape holds for no documents too
     return dict(zip(("title", "abstract", "text"), columns, strict=True))
 
 

@@ -1,9 +1,11 @@
 """Estimate confidences of a ranking without any label of the corpus.
 
-A logistic model of four features that mean the same for every corpus and vocabulary. It was fitted on public corpora
-(`label_free.json` says which, and how well it does on a corpus that it has not seen: benchmarks/calibration.py).
-What it can hardly know is how freely a vocabulary is used: 2 labels for a document or 12. Long texts that name labels
-again and again tell a part of it; who knows the number, and says so, gets confidences that are nearer to the truth.
+A logistic model, sigmoid(weights . features + intercept), of four features that mean the same for every corpus and
+vocabulary: `FEATURES`, or `FEW_FEATURES` where there are fewer than `MANY_LABELS` labels. It was fitted on public
+corpora (`label_free.json` says which, and how well it does on a corpus that it has not seen:
+benchmarks/calibration.py). What it can hardly know is how freely a vocabulary is used: 2 labels for a document or 12.
+Long texts that name labels again and again tell a part of it; who knows the number, and says so, gets confidences that
+are nearer to the truth.
 """
 
 import json

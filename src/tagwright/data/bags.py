@@ -21,7 +21,7 @@ from tagwright.types import Ints, Longs
 Weighting: TypeAlias = Literal["unit", "plain"]
 
 TEXTS = 1024
-"Texts that are counted together: until then, each occurrence of a word takes memory."
+"Texts that are counted together. Each occurrence of a word takes memory until it is counted."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +62,10 @@ class BagOfWords:
 
     @classmethod
     def of(cls, texts: Iterable[str], options: BagOptions = BagOptions()) -> Self:
-        """Collect the words of texts, one at a time. Raises InputError when no word counts."""
+        """Collect the words of texts, which are read one at a time. Raises InputError when no word counts."""
         frequencies, documents = Counter[str](), 0
         for text in texts:
-            frequencies.update(set(words(text, options.analysis)))
+            frequencies.update(set(words(text, options.analysis)))  # a text counts once
             documents += 1
         most = options.max_share * documents
         kept = sorted(word for word, count in frequencies.items() if options.min_documents <= count <= most)
@@ -77,17 +77,17 @@ class BagOfWords:
         return cls(kept, np.array([frequencies[word] for word in kept], np.int64), documents, options)
 
     def transform(self, texts: Iterable[str]) -> Matrix:
-        """(texts, words) float32 CSR: what each word weighs in each text; a text without such words is a row of 0."""
+        """(texts, words) float32 CSR: the weight of each word in each text; a text without any is a row of 0."""
         from scipy.sparse import csr_matrix, vstack
 
-        nothing = csr_matrix((0, len(self.words)), dtype=np.float32)
-        return vstack([nothing, *self.parts(texts)], format="csr")
+        no_rows = csr_matrix((0, len(self.words)), dtype=np.float32)  # vstack refuses an empty list
+        return vstack([no_rows, *self.parts(texts)], format="csr")
 
     def parts(self, texts: Iterable[str]) -> Iterator[Matrix]:
-        """The same in parts, one in memory at a time."""
-        rest = iter(texts)
-        while chunk := list(islice(rest, TEXTS)):
-            counts = count_words(Numbered.of(chunk, self.options.analysis), self._terms)
+        """Yield the rows of `transform` in parts, so that only one is in memory at a time."""
+        remaining = iter(texts)
+        while chunk := list(islice(remaining, TEXTS)):
+            counts = count_words(Numbered.of(chunk, self.options.analysis), self._columns_of)
             counts.resize(len(chunk), len(self.words))
             yield self._weighted(counts)
 
@@ -110,9 +110,10 @@ class BagOfWords:
         options = read_options(folder, BagOptions, manifest.get("options"), analysis=1)
         return cls(words, frequencies, documents, options)
 
-    def _terms(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        known, folded = self.index, (fold(word, self.options.analysis) for word in words)
-        return [(known[word],) if word in known else () for word in folded]
+    def _columns_of(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the column of each word, as the tuple that `count_words` expects: empty for a word that is unknown."""
+        folded = (fold(word, self.options.analysis) for word in words)
+        return [(self.index[word],) if word in self.index else () for word in folded]
 
     def _weighted(self, counts: Matrix) -> Matrix:
         counts.data *= self._idf[counts.indices]
@@ -123,18 +124,25 @@ class BagOfWords:
         return counts
 
 
-def count_words(texts: Numbered, terms: Callable[[Sequence[str]], Sequence[Sequence[int]]]) -> Matrix:
-    """How often each text holds each term, CSR (texts, highest term + 1). terms: those that words count for."""
-    of_words = terms(texts.words)  # once for all occurrences of a word
-    ends = np.fromiter(accumulate(map(len, of_words)), np.int64, len(of_words))
-    numbers = np.fromiter(chain.from_iterable(of_words), np.int32, int(ends.max(initial=0)))
-    counts = _occurrences(texts.numbers.copy(), texts.ends, len(of_words)) @ _occurrences(numbers, ends)
+def count_words(texts: Numbered, terms_of: Callable[[Sequence[str]], Sequence[Sequence[int]]]) -> Matrix:
+    """Return how often each text holds each term, CSR (texts, highest term + 1).
+
+    terms_of: words -> the numbers of the terms of each, none or several.
+    """
+    terms_by_word = terms_of(texts.words)  # once for all occurrences of a word
+    ends = np.fromiter(accumulate(map(len, terms_by_word)), np.int64, len(terms_by_word))
+    terms = np.fromiter(chain.from_iterable(terms_by_word), np.int32, int(ends.max(initial=0)))
+    words_in_texts = _occurrences(texts.numbers.copy(), texts.ends, len(terms_by_word))
+    counts = words_in_texts @ _occurrences(terms, ends)
     counts.sort_indices()
     return counts
 
 
 def _occurrences(numbers: Ints, ends: Longs, columns: int | None = None) -> Matrix:
-    """How often each row holds each number, CSR (rows, columns or highest number + 1) float32; sorts the numbers."""
+    """Return how often each row holds each number, CSR float32 (rows, columns), by default the highest number + 1.
+
+    ends: where the numbers of each row end. The array of numbers is sorted in place, row by row.
+    """
     from scipy.sparse import csr_matrix
 
     shape = (len(ends), int(numbers.max(initial=-1)) + 1 if columns is None else columns)
@@ -144,7 +152,7 @@ def _occurrences(numbers: Ints, ends: Longs, columns: int | None = None) -> Matr
 
 
 def smooth_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
-    """ln((1 + N) / (1 + n)) + 1, where n of N documents hold the word, as scikit-learn has it. Of all documents: 1.
+    """ln((1 + N) / (1 + n)) + 1, as in scikit-learn; n of N documents hold the word. A word of all documents gets 1.
 
     >>> smooth_idf(np.array([3]), documents=3)
     array([1.])
@@ -153,7 +161,7 @@ def smooth_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
 
 
 def plain_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
-    """FuTex Eq. 10: ln(|D| / n), where n of |D| documents hold the word. Of all documents: 0.
+    """FuTex Eq. 10: ln(|D| / n), where n of |D| documents hold the word. A word of all documents gets 0.
 
     >>> plain_idf(np.array([3]), documents=3)
     array([0.])

@@ -1,7 +1,7 @@
 """Read documents and records from any usual Python form.
 
-They may be texts, `Document`s, records, a column or a table of pandas, polars, Arrow or Hugging Face, a `Corpus`, or a
-`Path`.
+They may be texts, `Document`s, records, a column or a table of pandas, polars (a LazyFrame is collected), Arrow or
+Hugging Face, a `Corpus`, or a `Path`.
 """
 
 import logging
@@ -180,7 +180,7 @@ def records_in(
     where there are no items.
     """
     if has_columns(values):
-        return _of_table(values), ()
+        return _of_table(values.collect() if _is_query(values) else values), ()
     rest = iter(_items(values, what, expected))
     first = list(islice(rest, 1))
     items = chain(first, rest)
@@ -196,7 +196,12 @@ def _records(items: Iterable[object], name: str) -> Iterator[tuple[int, Record]]
 
 def has_columns(values: object) -> bool:
     """Whether this is a table, whose iteration gives columns or their names."""
-    return hasattr(values, "columns") or hasattr(values, "column_names")
+    return _is_query(values) or hasattr(values, "columns") or hasattr(values, "column_names")
+
+
+def _is_query(values: object) -> bool:
+    """Whether this is a LazyFrame of polars, which warns where it is asked for its columns."""
+    return hasattr(values, "collect_schema") and not isinstance(values, Table)
 
 
 def _items(values: Any, what: str, expected: str) -> Iterable[Any]:

@@ -24,10 +24,11 @@ Field: TypeAlias = Literal["notation", "types", "schemes", "collections"]
 FIELDS: Mapping[Kind, Field] = {
     "notation": "notation", "type": "types", "scheme": "schemes", "collection": "collections",
 }  # fmt: skip
+"The field of a label that holds the values of a kind. The values of the kinds that are not listed are ids."
 
 
 class _Labels(Protocol):
-    """What conditions read of a vocabulary, by the names that its members have there."""
+    """The members of `Vocabulary` that conditions use."""
 
     @property
     def ids(self) -> Sequence[str]: ...
@@ -43,7 +44,7 @@ class LabelConditions:
     """Tells which labels of a vocabulary fulfil conditions."""
 
     def __init__(self, vocabulary: _Labels) -> None:
-        self._vocabulary, self._values = vocabulary, cache(self._sorted)
+        self._vocabulary, self._sorted_values = vocabulary, cache(self._sort_values)
         self.allowed = lru_cache(8)(self._allowed)  # for the next request with the same conditions
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -52,56 +53,56 @@ class LabelConditions:
     def _allowed(self, only: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Mask:
         """(labels,) true for labels that may be suggested.
 
-        only: the label fulfils at least one condition of each kind that is named. without: it fulfils none. Raises
-        ConfigError for a condition that no label fulfils, and where no label is left.
+        only: conditions, of which the label fulfils at least one of each kind that is named. without: conditions, of
+        which it fulfils none. Raises ConfigError for a condition that no label fulfils, and if no label is left.
         """
-        left = np.ones(len(self._vocabulary), np.bool_)
+        allowed = np.ones(len(self._vocabulary), np.bool_)
         for kind in get_args(Kind):
-            if mine := [condition for condition in only if self._parsed(condition)[0] == kind]:
-                left &= self._any("only", mine)
-        left &= ~self._any("without", without)
-        if not left.any():
-            conditions = [*(f"only={each}" for each in only), *(f"without={each}" for each in without)]
-            raise ConfigError(f"no label fulfils all of {', '.join(conditions)[:200]}; leave one of them out")
-        return left
+            if conditions := [condition for condition in only if self._parse(condition)[0] == kind]:
+                allowed &= self._fulfil_any("only", conditions)
+        allowed &= ~self._fulfil_any("without", without)
+        if not allowed.any():
+            options = [*(f"only={condition}" for condition in only), *(f"without={condition}" for condition in without)]
+            raise ConfigError(f"no label fulfils all of {', '.join(options)[:200]}; leave one of them out")
+        return allowed
 
-    def _any(self, name: str, conditions: Iterable[str]) -> Mask:
-        """(labels,) true for labels that fulfil any of the conditions."""
-        fulfilling, tops = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
+    def _fulfil_any(self, option_name: str, conditions: Iterable[str]) -> Mask:
+        """(labels,) true for labels that fulfil any of the conditions of an option."""
+        fulfil, is_top = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
         for condition in dict.fromkeys(conditions):
-            kind, value = self._parsed(condition)
-            places = self._places(kind, value)
+            kind, value = self._parse(condition)
+            places = self._find(kind, value)
             if not len(places):
-                raise ConfigError(f"{option(name, show(condition))} fits no label; {self._remedy(kind, value)}")
-            (tops if kind == "branch" else fulfilling)[places] = True
-        return fulfilling | self._vocabulary.branch(np.flatnonzero(tops)) if tops.any() else fulfilling
+                raise ConfigError(f"{option(option_name, show(condition))} fits no label; {self._remedy(kind, value)}")
+            (is_top if kind == "branch" else fulfil)[places] = True
+        return fulfil | self._vocabulary.branch(np.flatnonzero(is_top)) if is_top.any() else fulfil
 
-    def _parsed(self, condition: str) -> tuple[Kind, str]:
-        """Kind and value; a text that is the id of a label as it stands means that label."""
+    def _parse(self, condition: str) -> tuple[Kind, str]:
+        """Return kind and value. A condition that is itself the id of a label means that label: ids may hold colons."""
         kind, _, value = condition.partition(":")
         if condition in self._vocabulary.index or kind not in get_args(Kind):
             return "id", condition
-        return kind, value  # type: ignore[return-value]  # which is a Kind, as was seen
+        return kind, value  # type: ignore[return-value]  # the line above made sure of the kind
 
-    def _places(self, kind: Kind, value: str) -> Longs:
-        """The positions of the labels that have the value, or one that begins with it."""
+    def _find(self, kind: Kind, value: str) -> Longs:
+        """Return the positions of the labels with this value or, if it ends with `*`, with one that begins so."""
         if kind not in FIELDS and (place := self._vocabulary.index.get(value)) is not None:
             return np.array([place])
-        values, places = self._values(kind)
-        end = value[:-1] + "\U0010ffff" if value.endswith("*") else value  # which is sorted behind all others
-        return places[bisect_left(values, value.removesuffix("*")) : bisect_right(values, end)]
+        values, places = self._sorted_values(kind)
+        last = value[:-1] + "\U0010ffff" if value.endswith("*") else value  # no character sorts after U+10FFFF
+        return places[bisect_left(values, value.removesuffix("*")) : bisect_right(values, last)]
 
-    def _sorted(self, kind: Kind) -> tuple[list[str], Longs]:
-        """All values of a kind in order, and the position of the label that has each."""
+    def _sort_values(self, kind: Kind) -> tuple[list[str], Longs]:
+        """Return all values of a kind in order, and for each the position of the label that has it."""
         ids = ((place, [label_id]) for place, label_id in enumerate(self._vocabulary.ids))
-        texts = self._vocabulary.texts(FIELDS[kind]) if kind in FIELDS else ids
-        pairs = sorted((text, place) for place, own in texts for text in own)
-        return [text for text, _ in pairs], np.array([place for _, place in pairs], np.int64)
+        values_by_label = self._vocabulary.texts(FIELDS[kind]) if kind in FIELDS else ids
+        pairs = sorted((value, place) for place, values in values_by_label for value in values)
+        return [value for value, _ in pairs], np.array([place for _, place in pairs], np.int64)
 
     def _remedy(self, kind: Kind, value: str) -> str:
-        """The nearest value, or what values there are."""
+        """Suggest the nearest value, or list some."""
         prefix = "" if kind == "id" else f"{kind}:"
-        known = list(dict.fromkeys(self._values(kind)[0]))
+        known = list(dict.fromkeys(self._sorted_values(kind)[0]))
         if not known:
             return f"no label of the vocabulary has a {kind}"
         label = None if kind in FIELDS else self._vocabulary.resolve(value)

@@ -1,7 +1,7 @@
 """Store texts as memory-mapped arrays: find a text by its position, and positions by the text.
 
-All texts lie one behind the other in UTF-8, with the place where each ends. To find a text, the checksums of all are
-kept in order: a binary search leads to those with its checksum, and these are compared.
+All texts stand one after the other in UTF-8, with the position where each ends. To find a text, a binary search in the
+sorted checksums of all texts leads to those with its checksum, and these are compared with it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tagwright.types import Ints, Longs
 T = TypeVar("T")
 
 CHUNK = 10_000
-"Texts that are decoded together when all are read."
+"Number of texts that are decoded together when all are read."
 
 
 class StringTable(Sequence[str]):
-    """Texts in a fixed order, equal to a tuple of the same ones.
+    """A read-only sequence of texts, equal to any sequence of the same texts.
 
-    text: (bytes,) uint8, the texts in UTF-8, one behind the other; ends: (texts,) where each ends.
+    text: (bytes,) uint8, all texts in UTF-8, one after the other. ends: (texts,) where each ends.
 
     >>> table = StringTable.of(["bees", "ants", ""])
     >>> table[1], list(table), len(table)
@@ -54,7 +54,7 @@ class StringTable(Sequence[str]):
 
     @classmethod
     def load(cls, folder: Path, name: str, length: int | None = None) -> Self:
-        """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
+        """Memory-map what `save` wrote. length: the expected number of texts. Raises ModelError when it is damaged."""
         text = read_array(folder, name, np.uint8, (None,))
         ends = read_array(folder, f"{name}_ends", np.int64, (length,))
         check_ends(folder / f"{name}_ends.npy", ends, len(text))
@@ -69,17 +69,17 @@ class StringTable(Sequence[str]):
     def __getitem__(self, position: slice) -> tuple[str, ...]: ...
     def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
         if isinstance(position, slice):
-            return tuple(self[each] for each in range(len(self))[position])
-        position = range(len(self))[position]
+            return tuple(self[place] for place in range(len(self))[position])
+        position = range(len(self))[position]  # counts from the end if negative, and raises IndexError
         return _decode(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
 
     def between(self, start: int, end: int) -> list[str]:
-        """The texts from `start` up to `end`, decoded together."""
+        """Return the texts from `start` up to, not including, `end`. Their bytes are copied at once."""
         if start >= end:
             return []
-        ends = [self._ends[start - 1] if start else 0, *self._ends[start:end]]
-        first, block = ends[0], bytes(self._text[ends[0] : ends[-1]])
-        return [_decode(block[one - first : other - first]) for one, other in pairwise(ends)]
+        bounds = [self._ends[start - 1] if start else 0, *self._ends[start:end]]
+        offset, block = bounds[0], bytes(self._text[bounds[0] : bounds[-1]])
+        return [_decode(block[begin - offset : stop - offset]) for begin, stop in pairwise(bounds)]
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), CHUNK):
@@ -95,7 +95,7 @@ class StringTable(Sequence[str]):
 
 
 class Lookup:
-    """Positions by text. sums: (entries,) uint32, sorted checksums; order: (entries,) int32, where each text is.
+    """Finds the positions of a text. sums: (texts,) uint32, sorted checksums. order: (texts,) int32, their positions.
 
     >>> lookup = Lookup.of(["bees", "ants", "bees"])
     >>> list(lookup.find("bees", ["bees", "ants", "bees"].__getitem__)), list(lookup.find("wasps", str))
@@ -108,16 +108,16 @@ class Lookup:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
-        """Checksums of all texts, those of one checksum in their order."""
+        """Sort the checksums of all texts."""
         sums = np.fromiter((crc32(_encode(text)) for text in texts), np.uint32, len(texts))
-        order = np.argsort(sums, kind="stable")
+        order = np.argsort(sums, kind="stable")  # so that `find` gives equal texts in their order
         return cls(sums[order], order.astype(np.int32))
 
     def find(self, text: str, text_at: Callable[[int], str]) -> Iterator[int]:
-        """Return the positions of a text, in order. text_at: position -> text, to compare with."""
-        wanted, sums = crc32(_encode(text)), self._sums
-        place = bisect_left(sums, wanted)
-        while place < len(sums) and sums[place] == wanted:
+        """Yield the positions of a text, in order. text_at: position -> text, as another text may have its checksum."""
+        checksum, sums = crc32(_encode(text)), self._sums
+        place = bisect_left(sums, checksum)
+        while place < len(sums) and sums[place] == checksum:
             if text_at(self._order[place]) == text:
                 yield self._order[place]
             place += 1
@@ -138,7 +138,7 @@ class Lookup:
 
 
 class StringIndex(Mapping[str, int]):
-    """Distinct texts -> their positions.
+    """A mapping of distinct texts to their positions.
 
     >>> index = StringIndex.of(["bees", "ants"])
     >>> index["ants"], index.get("wasps"), dict(index)
@@ -155,27 +155,27 @@ class StringIndex(Mapping[str, int]):
         return cls(StringTable.of(texts), Lookup.of(texts))
 
     def __getitem__(self, text: str) -> int:
-        found = self.search(text)
-        if found is None:
+        position = self.search(text)
+        if position is None:
             raise KeyError(text)
-        return found
+        return position
 
     def get(self, text: str, default: T = None) -> int | T:  # type: ignore[assignment]
-        """Return the position of a text, or the default, without the price of an exception.
+        """Return the position of a text, or the default, without the cost of raising KeyError.
 
-        After a quarter as many searches as there are texts, which took as long as reading all of them, these are read
-        into a dictionary, if they take at most some forty megabytes.
+        Once a quarter as many texts have been searched as there are, all are read into a dictionary, unless they would
+        take more than some forty megabytes: by then the searches have taken as long as that reading.
         """
         if self._positions:
             return self._positions.get(text, default)
         self._searches += 1
         if len(self) < min(4 * self._searches, 1 << 18):
             self._positions = dict(zip(self.texts, range(len(self)), strict=True))
-        found = self.search(text)
-        return default if found is None else found
+        position = self.search(text)
+        return default if position is None else position
 
     def search(self, text: str) -> int | None:
-        """Return the position to which the checksum of a text leads, None where the text is not there."""
+        """Return the position of a text by its checksum, None if it is not one of the texts."""
         return next(self._lookup.find(text, self.texts.__getitem__), None)
 
     def __iter__(self) -> Iterator[str]:
@@ -185,21 +185,21 @@ class StringIndex(Mapping[str, int]):
         return len(self.texts)
 
     def save(self, folder: Path, name: str) -> None:
-        """Write four arrays that begin with this name."""
+        """Write four arrays, whose file names begin with this name."""
         self.texts.save(folder, name)
         self._lookup.save(folder, name)
 
     @classmethod
     def load(cls, folder: Path, name: str, length: int | None = None) -> Self:
-        """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
+        """Memory-map what `save` wrote. length: the expected number of texts. Raises ModelError when it is damaged."""
         texts = StringTable.load(folder, name, length)
         return cls(texts, Lookup.load(folder, name, len(texts)))
 
 
 def check_ends(path: Path, ends: NDArray[np.integer], length: int) -> None:
-    """Raise ModelError unless these are the ends of consecutive parts of something of this length."""
-    bounded = not len(ends) or 0 <= int(ends.min()) <= int(ends.max()) <= length  # else differences may overflow
-    if not bounded or (np.diff(ends) < 0).any() or (ends[-1] if len(ends) else 0) != length:
+    """Raise ModelError unless these ends divide an array of this length: none falls, and the last is the length."""
+    in_range = not len(ends) or 0 <= int(ends.min()) <= int(ends.max()) <= length  # else differences may overflow
+    if not in_range or (np.diff(ends) < 0).any() or (ends[-1] if len(ends) else 0) != length:
         raise ModelError(f"{path}: damaged (its parts do not follow each other); save the model again")
 
 

@@ -63,7 +63,7 @@ Field: TypeAlias = Literal[
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 7
+PARSER = 8
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -136,15 +136,15 @@ class Vocabulary(Sequence[Label]):
         JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name,
         names in several languages as `"names": {"en": [preferred, ...], "de": [...]}`, and descriptions as
         `"descriptions": {"en": [...], ...}`; `notation`; the lists `types`, `schemes`, `collections`, `related`,
-        `exact`, `close`; or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the
-        position. TSV without header: id or `<uri>`, name, notation. TSV, CSV, xlsx with header: `id` or `uri`; `names`,
-        several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language, or `names_LANGUAGE` for
-        several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated likewise; without ids, the
-        name is the id; a URI without a name is left out as deprecated. Columns and keys may have the usual other names
-        of `readers.headers`, and parents be given by notation or name. What is left out is logged. Plain text: one name
-        a line, Google's product taxonomy (`1 - Animals > Birds`), or an outline by indentation
-        (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed labels are cached by the
-        hash of the file.
+        `exact`, `close`; or the Extreme Classification repository's `{"uid", "title", "content"}`, to which its
+        documents refer by position. TSV without header: id or `<uri>`, name, notation. TSV, CSV, xlsx with header: `id`
+        or `uri`; `names`, several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language, or
+        `names_LANGUAGE` for several; `description`, `description_LANGUAGE`; `notation`, and the lists, separated
+        likewise; without ids, the name is the id; a URI without a name is left out as deprecated. Columns and keys may
+        have the usual other names of `readers.headers`, and parents be given by notation or name. What is left out is
+        logged. Plain text: one name a line, Google's product taxonomy (`1 - Animals > Birds`), or an outline by
+        indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed labels are
+        cached by the hash of the file.
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are

@@ -16,7 +16,7 @@ from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, t
 from tagwright.data.in_memory import with_labels
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
-from tagwright.errors import InputError, option
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import scores
 from tagwright.evaluation.metrics import ancestors, ceiling, count_unreached, mark_labelled
 from tagwright.evaluation.scores import Scores
@@ -134,6 +134,9 @@ def evaluation_set(
 
     known = _keep_allowed(vocabulary.gold(scan(), unknown=unknown), allowed)
     own = np.array([vocabulary.index.get(id_, -1) if exclude_self else -1 for id_ in corpus.ids], np.int64)
+    if exclude_self and not (own >= 0).any():
+        remedy = f"leave out {option('exclude_self')}, or give documents and labels the same ids"
+        raise ConfigError(f"none of the {len(corpus)} documents has the id of a label; {remedy}")
     gold = known.without(own)
     # Documents with labels all of which are unknown or not allowed are no error; those without any are.
     scorable, only_unknown = mark_labelled(gold), np.array(had_labels, np.bool_) & ~mark_labelled(known)

@@ -163,6 +163,10 @@ def fit(
 
     if config.exclude_self is None:
         config = replace(config, exclude_self=excludes_self(labels.own(documents)))
+    elif config.exclude_self and not (labels.own(documents) >= 0).any():
+        raise ConfigError(
+            f"exclude_self is on, but none of the {len(documents)} documents has the id of a label; leave it out"
+        )
     pairs = pairs_of(documents, by_title=config.groups, seed=config.training.seed)  # Algorithm 1, line 1
     pairs = replace(pairs, full_shuffle=config.full_shuffle)
     plan = settle(config.training, config.plan, pairs)

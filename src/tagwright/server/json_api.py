@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tagwright.core.checked import show
+from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
@@ -63,7 +64,7 @@ _DOCUMENT = {
 }
 OPTIONS: Mapping[str, Schema] = {
     "model": schema("string", "Id of the tagger; by default the first."),
-    "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=1000, default=10),
+    "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=1000, default=MAX_LABELS),
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the tagger's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
@@ -102,6 +103,7 @@ class JsonApi:
                     reason, "Stages, or features of a learned combiner: what raises the score most comes first."
                 ),
                 "evidence": array(evidence),
+                "estimate": object_({"by": _TEXT, "features": {**object_({}), "additionalProperties": _NUMBER}}),
                 "translated": array(_TEXT, "Translated names by which texts find the label too."),
                 "language": schema("string", "With names_in, of the name; empty where nothing says it."),
             },
@@ -171,7 +173,7 @@ class JsonApi:
             raise bad_request("'q' is a required parameter")
         options = _options_of_address(parameters)
         model = model_named(options.get("model"), self.models)
-        return JSONResponse(await self.found(model, parameters["q"], options.get("limit", 10)))
+        return JSONResponse(await self.found(model, parameters["q"], options["limit"]))
 
     async def found(self, model: ServedModel, query: str, limit: int) -> dict[str, Any]:
         """Return at most `limit` labels that fit the query, best first, and the version of the model."""
@@ -210,7 +212,7 @@ class JsonApi:
             form = "language is %(language)s, in which no label has a name"
             raise bad_request(Text(form, language=show(language)))
         rules = model.options(
-            k=options.get("limit", 10),
+            k=options.get("limit", MAX_LABELS),
             min_confidence=options.get("threshold", 0),
             **{name: options.get(name) for name in ("min_score", "best_cut", *LABEL_RULES)},
         )
@@ -261,8 +263,10 @@ def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
 def _options_of_address(fields: QueryParams) -> dict[str, Any]:
     """The options in an address, checked. Raises Problem (400)."""
     texts = {name: fields.get(name) for name in ("model", "names_in", "language")}
-    evidence, limit = fields.get("evidence", "") in ("1", "true"), parse_whole_number(fields.get("limit", "10"))
-    return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
+    limit = parse_whole_number(fields.get("limit", str(MAX_LABELS)))
+    return options_of(
+        {**texts, **label_rules(fields), "limit": limit, "evidence": fields.get("evidence", "") in ("1", "true")}
+    )
 
 
 def document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
@@ -302,31 +306,7 @@ def sent_document(fields: Mapping[str, Any]) -> Document:
 def _answer(document: Document, suggestions: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
     """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
     if stages is None:
-        return {"id": document.id, "suggestions": [_suggestion(each) for each in suggestions]}
-    explained = [{**_suggestion(each), **_explanation(each, document)} for each in suggestions]
+        return {"id": document.id, "suggestions": [suggestion.to_dict() for suggestion in suggestions]}
+    explained = [suggestion.to_dict(document.text) for suggestion in suggestions]
     known = meanings((reason for each in suggestions for reason in each.reasons), stages)
     return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
-
-
-def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
-    return {
-        "id": suggestion.id, "name": suggestion.name, "notation": suggestion.notation,
-        "score": suggestion.score, "confidence": suggestion.confidence,
-    }  # fmt: skip
-
-
-def _explanation(suggestion: Suggestion, document: Document) -> dict[str, Any]:
-    """The fields that say why a label is suggested, with at most 1,000 characters of each span."""
-    evidence = [
-        {
-            "stage": each.stage, "rank": each.rank, "score": each.score,
-            "spans": [
-                {"start": span.start, "end": span.end, "weight": span.weight,
-                 "text": document.text[span.start : min(span.end, span.start + 1000)]}
-                for span in each.spans
-            ],
-        }
-        for each in suggestion.evidence
-    ]  # fmt: skip
-    translated = {"translated": list(suggestion.translated)} if suggestion.translated else {}
-    return {"reasons": [each.to_json() for each in suggestion.reasons], "evidence": evidence, **translated}

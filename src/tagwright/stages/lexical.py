@@ -33,10 +33,11 @@ TOGETHER = 32
 "Documents whose candidates are found or scored together, if their terms fit into the cache."
 
 LONG_PART, WHOLE_PART = 8, 5
-"""The fewest letters of a part of a word that are evidence, for any part and for one that is a word of its own: endings
-such as "ation" or "schaft" are shorter as a rule and name nothing."""
+"""The fewest letters that a shared part of a word needs to be evidence: any part, and one that is a whole word. Endings
+such as "ation" or "schaft" are usually shorter, and name nothing."""
 
 _NGRAM_MARK = "\0"
+"What an n-gram begins with, so that it differs from all words."
 
 NGRAMS = 0.5
 """The weight of character n-grams beside words in languages with compounds: chosen on labelled training documents of a
@@ -96,7 +97,7 @@ class LexicalOptions(Checked):
             raise ConfigError(f'ngrams is {self.ngrams}, expected 0 where weighting is "bm25"')
 
     def in_language(self, language: str) -> Self:
-        """The same for names in these languages: with lemmas and n-grams where these pay and are there."""
+        """Return a copy for names in these languages: lemmas if there are any; n-grams for TF-IDF where words join."""
         ngrams = NGRAMS if self.weighting == "tfidf" and joins_words(parse_all(language)) else 0.0
         return replace(self, stem=language, lemmas=has_lemmas(language), ngrams=ngrams)
 
@@ -116,25 +117,27 @@ class Lexical(Retriever, ComparesWords):
         self.options = options = replace(options, stem=resolve(options.stem, labels))
         names = (name for label in labels for name in label.searched)
         stopped = frozenset() if options.stop_words else stop_words(parse_all(options.stem), names, options.analysis)
-        terms = defaultdict[str, int](count().__next__)
-        spelling = _speller(stopped, options)
+        numbers = defaultdict[str, int](count().__next__)  # term -> number; a new term gets the next one
+        terms_of, fold = _make_terms_of(stopped, options), make_fold(options.stem, options.analysis)
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
-        numbered, fold = Numbered.of(texts, options.analysis), make_fold(options.stem, options.analysis)
-        counts = count_words(numbered, lambda words: [[terms[term] for term in spelling(fold(word))] for word in words])
-        frequencies = np.bincount(counts.indices, minlength=len(terms))
+        numbered = Numbered.of(texts, options.analysis)
+        counts = count_words(
+            numbered, lambda words: [[numbers[term] for term in terms_of(fold(word))] for word in words]
+        )
+        frequencies = np.bincount(counts.indices, minlength=len(numbers))
         if options.weighting == "bm25":
             weights = bm25_idf(frequencies, len(labels))
             items = _bm25_matrix(counts, weights, options)
         else:
-            share = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in terms], np.float64)
-            weights = share * smooth_idf(frequencies, len(labels))
+            factors = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in numbers], np.float64)
+            weights = factors * smooth_idf(frequencies, len(labels))
             items = _tfidf_matrix(counts, weights)
-        self._set(stopped, dict(terms), weights, items, items.T.tocsr())
+        self._set(stopped, dict(numbers), weights, items, items.T.tocsr())
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
         texts = Batch.of(documents).words(map(self._text, documents), self.options.analysis, self._is_known)
-        counts = count_words(texts, self._terms)
+        counts = count_words(texts, self._numbers_of)
         counts.resize(len(documents), len(self._weights))
         if self.options.weighting == "tfidf":
             return _tfidf_matrix(counts, self._weights)
@@ -142,7 +145,7 @@ class Lexical(Retriever, ComparesWords):
         return counts
 
     def find(self, reading: Matrix) -> Run:
-        """The k best labels above the threshold. A label that shares no word is not a candidate."""
+        """Return the k best labels above the threshold. A label that shares no word is not a candidate."""
         options, labels = self.options, self._postings.shape[1]
         k = labels if options.k is None else min(options.k, labels)
         chunks = _chunks(reading.shape[0], max(1, min(TOGETHER, CELLS // max(1, labels))))
@@ -153,13 +156,13 @@ class Lexical(Retriever, ComparesWords):
     def score(self, reading: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the BM25 score or cosine of each candidate, however small; 0 for no shared word."""
         documents, terms = reading.shape
-        together = max(1, min(TOGETHER, CELLS // 4 // max(1, terms)))
-        table = np.zeros(together * terms)
-        parts = [
-            _products(reading[rows.start : rows.stop], self._items, candidates.take(rows), table)
-            for rows in _chunks(documents, together)
+        chunk_size = max(1, min(TOGETHER, CELLS // 4 // max(1, terms)))
+        scratch = np.zeros(chunk_size * terms)
+        scores = [
+            _products(reading[rows.start : rows.stop], self._items, candidates.take(rows), scratch)
+            for rows in _chunks(documents, chunk_size)
         ]
-        return np.concatenate([np.zeros(0, np.float32), *parts])
+        return np.concatenate([np.zeros(0, np.float32), *scores])
 
     def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
         """Return a copy with the threshold that gives these documents `mean_candidates` on average.
@@ -176,44 +179,46 @@ class Lexical(Retriever, ComparesWords):
         return other
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """For each label the first occurrence of each shared word, with what it adds.
+        """Return for each label where the words that it shares with a document first stand, with what each adds.
 
-        The weights sum to the score without n-grams. These are shown with a shared word, or where they are a part that
-        both texts have, see `_parts`. Others are but a few letters: they count for the score and are no evidence.
+        Without n-grams, the weights sum to the score. An n-gram adds to the word in which it stands if the label has
+        that word, or else to a part of the word that both texts have, see `_shared_parts`. Other n-grams are but a few
+        letters: they count for the score and are no evidence.
         """
         reading, text = self.read([document]), self._text(document)
-        how = text, self.options.analysis, self._is_known
-        first, holders = first_places(raw_words(*how), word_spans(*how)), defaultdict[int, list[str]](list)
-        order = {word: place for place, word in enumerate(first)}
-        for word, terms in zip(first, self._terms(list(first)), strict=True):
-            for term in terms:
-                holders[term].append(word)
+        source = text, self.options.analysis, self._is_known
+        first_spans = first_places(raw_words(*source), word_spans(*source))
+        order = {word: place for place, word in enumerate(first_spans)}
+        words_with = defaultdict[int, list[str]](list)
+        for word, numbers in zip(first_spans, self._numbers_of(list(first_spans)), strict=True):
+            for number in numbers:
+                words_with[number].append(word)
         evidence = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
             item = self._items[[label]]
-            shared, own = reading.multiply(item).tocsr(), set(item.indices.tolist())
-            parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
+            shared, label_numbers = reading.multiply(item).tocsr(), set(item.indices.tolist())
+            unassigned = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))  # by number
             weights = defaultdict[Span, float](float)
-            for word in sorted({word for term in parts for word in holders[term]}, key=order.__getitem__):
-                for span, found in self._shown(word, text, first[word], own):
-                    for term in parts.keys() & found:
-                        weights[span] += parts.pop(term)
+            for word in sorted({word for number in unassigned for word in words_with[number]}, key=order.__getitem__):
+                for span, numbers_of_span in self._evidence(word, text, first_spans[word], label_numbers):
+                    for number in unassigned.keys() & numbers_of_span:
+                        weights[span] += unassigned.pop(number)
             evidence.append(
                 strongest_spans(((*span, weight) for span, weight in sorted(weights.items())), len(weights))
             )
         return evidence
 
-    def _shown(self, word: str, text: str, span: Span, own: Set[int]) -> Iterator[tuple[Span, Set[int]]]:
-        """Yield what of a word at a place is evidence for a label, and its terms. own: the terms of the label."""
-        form, *grams = self._spelled(word)
+    def _evidence(self, word: str, text: str, span: Span, label_numbers: Set[int]) -> Iterator[tuple[Span, Set[int]]]:
+        """Yield the span of a word that a label has, or else of the parts that it has, each with its term numbers."""
+        form, *grams = self._terms_of(word)
         number = self._term_numbers.get
-        if number(form, -1) in own:
+        if number(form, -1) in label_numbers:
             yield span, {number(term, -1) for term in (form, *grams)}
             return
         folded, (start, end) = self._fold(word), span
         is_aligned = text[start:end].isalnum() and all(len(self._fold(sign)) == 1 for sign in text[start:end])
-        for part, terms in _parts(grams, lambda term: number(term, -1) in own):
-            if is_aligned:  # otherwise letters are written as two, or a line ends between them
+        for part, terms in _shared_parts(grams, lambda term: number(term, -1) in label_numbers):
+            if is_aligned:  # otherwise letters are written as two, or a line ends between them: the whole word is shown
                 span = start + folded.index(part), start + folded.index(part) + len(part)
             yield span, {number(term, -1) for term in terms}
 
@@ -251,26 +256,26 @@ class Lexical(Retriever, ComparesWords):
         items: Matrix,
         postings: Matrix,
     ) -> None:
-        """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
-        spelling, analysis = _speller(stopped, self.options), self.options.analysis
+        """terms: term -> number. weights: (terms,). items: (labels, terms). postings: items, transposed."""
+        terms_of, analysis = _make_terms_of(stopped, self.options), self.options.analysis
         self._fold = fold = make_fold(self.options.stem, analysis)
         if self.options.ngrams:
             self.meaning = "words or parts of words shared with the label's text"
 
-        def known(folded: str) -> bool:
-            return folded in stopped or spelling(folded)[0] in terms
+        def is_known(folded: str) -> bool:
+            return folded in stopped or terms_of(folded)[0] in terms
 
-        def spelled_as(word: str) -> tuple[str, ...]:
-            return spelling(known_form(fold(word), analysis, known))
+        def terms_of_word(word: str) -> tuple[str, ...]:
+            return terms_of(known_form(fold(word), analysis, is_known))
 
-        def numbers(words: Sequence[str]) -> list[tuple[int, ...]]:
-            spelled = list(map(spelled_as, words))
-            different = list(dict.fromkeys(chain.from_iterable(spelled)))  # many words share an n-gram
-            place = dict(zip(different, (terms.get(word, -1) for word in different), strict=True))
-            return [tuple([number for term in own if (number := place[term]) >= 0]) for own in spelled]
+        def numbers_of(words: Sequence[str]) -> list[tuple[int, ...]]:
+            terms_by_word = list(map(terms_of_word, words))
+            distinct = dict.fromkeys(chain.from_iterable(terms_by_word))  # looked up once: words share n-grams
+            numbers = {term: terms.get(term, -1) for term in distinct}
+            return [tuple([number for term in own if (number := numbers[term]) >= 0]) for own in terms_by_word]
 
-        self._is_known, self._spelled = lambda word: known(fold(word)), spelled_as
-        self._stopped, self._term_numbers, self._terms = stopped, terms, WordCache(numbers)
+        self._is_known, self._terms_of = lambda word: is_known(fold(word)), terms_of_word
+        self._stopped, self._term_numbers, self._numbers_of = stopped, terms, WordCache(numbers_of)
         self._weights, self._items, self._postings = weights, items, postings
 
 
@@ -303,10 +308,10 @@ def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
 
 
 def calibrate(run: Run, mean_candidates: float) -> float:
-    """The threshold above which a run keeps as close as possible to `mean_candidates` per document (MICoL's eta, Eq.
+    """Return the threshold that keeps `mean_candidates` of a document on average, or as near as can be (eta in Eq. 2).
 
-    2). Exact: candidates of one score stay or go together, and of two equally near sizes the smaller is taken.
-    `run.keep(run.scores > threshold)` cuts. Raises ValueError for a run without scores.
+    `run.keep(run.scores > threshold)` cuts. Candidates of equal score stay or go together; of two numbers equally near,
+    the smaller is taken. Raises ValueError for a run without scores.
 
     Two of four scores stay, one for each of two documents:
 
@@ -316,14 +321,14 @@ def calibrate(run: Run, mean_candidates: float) -> float:
     wanted = mean_candidates * len(run)
     place = min(int(wanted), len(run.scores) - 1)
     first_out = -np.partition(-run.scores, place)[place]
-    without, with_it = (run.scores > first_out).sum(), (run.scores >= first_out).sum()
-    if with_it - wanted < wanted - without:
+    fewer, more = (run.scores > first_out).sum(), (run.scores >= first_out).sum()
+    if more - wanted < wanted - fewer:
         return float(np.nextafter(first_out, np.float32(-np.inf)))
     return float(first_out)
 
 
-def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
-    """The terms of a word: its stem or lemma, and its n-grams if enabled; none for a stop word."""
+def _make_terms_of(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
+    """Return a function: folded word -> its stem or lemma, then its n-grams if enabled; nothing for a stop word."""
     form = word_form(options.stem, options.analysis, lemmas=options.lemmas)
     if not options.ngrams:
         return lambda word: () if word in stopped else (form(word),)
@@ -331,7 +336,7 @@ def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str]
 
 
 def _ngrams(word: str) -> list[str]:
-    """The n-grams, of five characters, of a word with its start and end marked; they differ from all words.
+    """Return the n-grams, of five characters, of a word with its start and end marked.
 
     >>> [gram[1:] for gram in _ngrams("salmon")]
     ['<salm', 'salmo', 'almon', 'lmon>']
@@ -340,26 +345,28 @@ def _ngrams(word: str) -> list[str]:
     return [_NGRAM_MARK + marked[i : i + 5] for i in range(len(marked) - 4)]
 
 
-def _parts(grams: Sequence[str], shared: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each part of a word that a label has as well, with its n-grams: a long one, or a whole word of either.
+def _shared_parts(grams: Sequence[str], is_shared: Callable[[str], bool]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the parts of a word that a label has too and that are evidence, each with its n-grams.
 
-    grams: of the word. shared: whether the label has an n-gram. "andel" alone does not make "handelt" a part of
-    "Klimawandel", and "Klima" is one.
+    These are long parts, and parts that are the whole word here or in the label. grams: those of the word, in order.
+    is_shared: whether the label has an n-gram. "Klima" is a part of "Klimawandel"; "andel" is none that it shares with
+    "handelt".
 
-    >>> change = set(_ngrams("klimawandel")).__contains__
-    >>> [[part for part, _ in _parts(_ngrams(word), change)] for word in ("handelt", "klima", "wandel", "klimawandels")]
+    >>> is_of_change = set(_ngrams("klimawandel")).__contains__
+    >>> words = "handelt", "klima", "wandel", "klimawandels"
+    >>> [[part for part, _ in _shared_parts(_ngrams(word), is_of_change)] for word in words]
     [[], ['klima'], ['wandel'], ['klimawandel']]
     """
-    whole = _join_ngrams(grams)
-    for is_shared, run in groupby(grams, shared):
-        part = _join_ngrams(found := list(run))
-        is_whole = part == whole or all(map(shared, _ngrams(part)))
-        if is_shared and (len(part) >= LONG_PART or (len(part) >= WHOLE_PART and is_whole)):
-            yield part, found
+    word = _join_ngrams(grams)
+    for are_shared, adjacent in groupby(grams, is_shared):
+        part = _join_ngrams(part_grams := list(adjacent))
+        is_whole = part == word or all(map(is_shared, _ngrams(part)))
+        if are_shared and (len(part) >= LONG_PART or (len(part) >= WHOLE_PART and is_whole)):
+            yield part, part_grams
 
 
 def _join_ngrams(grams: Sequence[str]) -> str:
-    """The letters of n-grams that follow each other in a word.
+    """Return the letters of n-grams that follow each other in a word.
 
     >>> _join_ngrams(_ngrams("salmon"))
     'salmon'
@@ -389,45 +396,48 @@ def _with_data(matrix: Matrix, data: NDArray[np.float64]) -> Matrix:
 
 
 def _chunks(rows: int, size: int) -> Iterator[range]:
-    """Up to `size` documents at a time, with the position of the first."""
+    """Yield up to `size` rows at a time."""
     for start in range(0, rows, size):
         yield range(start, min(start + size, rows))
 
 
 def _best_products(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
-    """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
+    """Return for each query (documents, terms) the k largest products with labels (terms, labels) above the threshold.
+
+    One matrix gives all products: it has a row for each pair of query and label, a column for each term of each query.
+    """
     from scipy.sparse import csc_matrix
 
     (rows, _), (_, labels) = queries.shape, postings.shape
-    if rows > 1 and int(np.diff(postings.indptr)[queries.indices].sum()) > CELLS:  # what is chosen must fit in memory
+    if rows > 1 and int(np.diff(postings.indptr)[queries.indices].sum()) > CELLS:  # `chosen` must fit in memory
         halves = queries[: rows // 2], queries[rows // 2 :]
         return Run.concat([_best_products(half, postings, k, threshold) for half in halves])
-    chosen = postings[queries.indices]
-    first = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
-    cells = chosen.indices + np.repeat(first, np.diff(chosen.indptr))  # each query has labels of its own
+    chosen = postings[queries.indices]  # the labels of each term of each query
+    first_pairs = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
+    pairs = chosen.indices + np.repeat(first_pairs, np.diff(chosen.indptr))
     shape = rows * labels, len(queries.indices)
-    products = csc_matrix((chosen.data, cells, chosen.indptr), shape) @ queries.data
-    places = largest_cells(products.reshape(rows, labels), k)
-    places = places[products[places] != 0]
-    indptr = np.searchsorted(places, np.arange(rows + 1) * labels)
-    run = Run.of_distinct(indptr, places % labels, products[places]).top(k)
+    products = csc_matrix((chosen.data, pairs, chosen.indptr), shape) @ queries.data
+    best = largest_cells(products.reshape(rows, labels), k)
+    best = best[products[best] != 0]
+    indptr = np.searchsorted(best, np.arange(rows + 1) * labels)
+    run = Run.of_distinct(indptr, best % labels, products[best]).top(k)
     return run if threshold is None else run.keep(run.scores > threshold)
 
 
-def _products(queries: Matrix, items: Matrix, candidates: Run, table: Doubles) -> Floats:
+def _products(queries: Matrix, items: Matrix, candidates: Run, scratch: Doubles) -> Floats:
     """(suggestions,) the product of each query (documents, terms) with each of its candidates among (labels, terms).
 
-    table: documents * terms zeros, where the queries are spread out meanwhile, so that a term of a candidate is found
-    in one step.
+    scratch: documents * terms zeros, which hold the queries as a dense table meanwhile, so that a term of a candidate
+    is found in one step.
     """
     from scipy.sparse import csr_matrix
 
     chosen = items[candidates.labels]
-    first = np.arange(len(candidates), dtype=np.int32) * queries.shape[1]
-    cells = np.repeat(first, np.diff(queries.indptr)) + queries.indices
-    table[cells] = queries.data
-    wanted = np.repeat(first[candidates.rows], np.diff(chosen.indptr)) + chosen.indices
-    spread = csr_matrix((chosen.data.astype(np.float64), wanted, chosen.indptr), (len(candidates.labels), len(table)))
-    products: Floats = (spread @ table).astype(np.float32)
-    table[cells] = 0
+    row_starts = np.arange(len(candidates), dtype=np.int32) * queries.shape[1]
+    query_cells = np.repeat(row_starts, np.diff(queries.indptr)) + queries.indices
+    scratch[query_cells] = queries.data
+    cells = np.repeat(row_starts[candidates.rows], np.diff(chosen.indptr)) + chosen.indices
+    spread = csr_matrix((chosen.data.astype(np.float64), cells, chosen.indptr), (len(candidates.labels), len(scratch)))
+    products: Floats = (spread @ scratch).astype(np.float32)
+    scratch[query_cells] = 0
     return products

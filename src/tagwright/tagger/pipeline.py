@@ -58,6 +58,10 @@ BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
 
 
+LONGEST_SPAN = 1000
+"Characters of each piece of evidence in `Suggestion.to_dict`, at most."
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Suggestion:
     """One suggested label of a document: its id, preferred name and score, best first in a list of them.
@@ -89,6 +93,28 @@ class Suggestion:
         """
         said = (each.name for each in fields(self) if getattr(self, each.name) != each.default)
         return f"Suggestion({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
+
+    def to_dict(self, text: str | None = None) -> dict[str, Any]:
+        """Return plain values for JSON, as `/api/suggest` answers them.
+
+        text: of the document, where the suggestion is explained: then also reasons, evidence with at most 1,000
+        characters of each span, translated names, and what made the confidence.
+
+        >>> Suggestion("638.1", "Bees", 1.5).to_dict()
+        {'id': '638.1', 'name': 'Bees', 'notation': '', 'score': 1.5, 'confidence': None}
+        """
+        content: dict[str, Any] = {
+            name: getattr(self, name) for name in ("id", "name", "notation", "score", "confidence")
+        }
+        if text is None:
+            return content
+        content["reasons"] = [reason.to_json() for reason in self.reasons]
+        content["evidence"] = [evidence.to_json(text, LONGEST_SPAN) for evidence in self.evidence]
+        if self.translated:
+            content["translated"] = list(self.translated)
+        if self.estimate:
+            content["estimate"] = self.estimate.to_json()
+        return content
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

@@ -4,7 +4,7 @@ The command line, Python, the server and the review page take reasons and their 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tagwright.combining.features import FIXED_SUM
@@ -45,6 +45,15 @@ class Evidence:
     rank: int
     score: float
     spans: tuple[EvidenceSpan, ...]
+
+    def to_json(self, text: str, longest: int | None = None) -> dict[str, Any]:
+        """Return the fields, each span with its piece of the text of the document, at most `longest` characters of it.
+
+        >>> Evidence("tfidf", 1, 0.5, (EvidenceSpan(0, 4, 0.5),)).to_json("Bees fly.")["spans"]
+        [{'start': 0, 'end': 4, 'weight': 0.5, 'text': 'Bees'}]
+        """
+        spans = [{**asdict(span), "text": text[span.start : span.end][:longest]} for span in self.spans]
+        return {"stage": self.stage, "rank": self.rank, "score": self.score, "spans": spans}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from tests.evaluation.test_tables import COMPARISON, HALF, SCORES
 
 from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
 from tagwright.evaluation.report.page import (
-    SENTENCES,
     SLICES,
     comparison_page,
     example,
@@ -21,6 +20,7 @@ from tagwright.evaluation.report.page import (
 )
 from tagwright.evaluation.report.plots import reliability_plot, risk_coverage_plot
 from tagwright.evaluation.scores import (
+    SENTENCES,
     STANDARD,
     WITH_HIERARCHY,
     WITH_TRAIN,

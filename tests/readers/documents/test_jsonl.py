@@ -72,7 +72,7 @@ def test_fields_that_cannot_be_metadata_are_counted_and_named(tmp_path: Path, ca
 def test_extreme_classification_labels_are_positions(tmp_path: Path) -> None:
     record = {"uid": "B0001", "title": "A toy", "content": "For cats.", "target_ind": [3, 0], "target_rel": [1.0, 1.0]}
     path = written(tmp_path, gzip.compress(json.dumps(record).encode()), "trn.json.gz")
-    assert read(path) == [Document("B0001", "A toy", "For cats.", labels=("3", "0"))]
+    assert read(path) == [Document("B0001", "A toy", "For cats.", labels=("#3", "#0"))]
 
 
 def test_micol_phrases_are_taken_apart_and_its_metadata_kept(tmp_path: Path) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from tagwright.app.arguments import Cut, Named, Quiet, Reading, ReplaceGone
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
-
-if TYPE_CHECKING:
-    from tagwright.types import Run
 
 
 def enrich(
@@ -53,11 +50,11 @@ def enrich(
     ] = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Copy catalogue records with subjects (650) and where they come from (883), or a table with all of its columns.
+    """Copy catalogue records with added subjects (650) and their provenance (883), or a table with all of its columns.
 
-    Of MARC (extra "marc"), subjects that an earlier copy added are replaced; those of cataloguers stay.
+    In MARC (extra "marc"), subjects that an earlier copy added are replaced; those of cataloguers stay.
     """
-    from tagwright.api.enriching import enrich as enriched_copy
+    from tagwright.api import enriching
     from tagwright.app import inputs
     from tagwright.catalogues.copies import check, read_records
     from tagwright.catalogues.subjects import of_run
@@ -65,7 +62,7 @@ def enrich(
     from tagwright.data.run_files import keep_matching, read_run
     from tagwright.tagger import batches
     from tagwright.tagger.acceptance import SuggestOptions
-    from tagwright.tagger.cut import cut_ranking as cut_run
+    from tagwright.tagger.cut import cut_ranking
     from tagwright.types import Run
 
     if undecided and not reviews:
@@ -74,30 +71,41 @@ def enrich(
         raise ConfigError(
             "--replace-gone and --changed-texts say what becomes of decisions; name their file, --reviews"
         )
-    if reviews and run and not undecided:
+    accepted_only = bool(reviews) and not undecided
+    if run and accepted_only:
         raise ConfigError("--reviews writes accepted subjects only; --open adds the others of --run")
-    options = SuggestOptions(**vars(cut))
-    read_as = inputs.options_of(reading)
-    check(records, output, read_as)
-    corpus, places = read_records(records, **read_as)
-    tagger = None if run or (reviews and not undecided) else inputs.tagger(chosen, corpus)
+    options, reading_options = SuggestOptions(**vars(cut)), inputs.options_of(reading)
+    check(records, output, reading_options)
+    corpus, places = read_records(records, **reading_options)
+    tagger = None if run or accepted_only else inputs.tagger(chosen, corpus)
     if tagger:
         tagger.check(options)
         vocabulary = tagger.vocabulary
     else:
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
-    asked = inputs.asked_names(chosen, vocabulary)
-    names = inputs.named_in(asked, vocabulary)
-    found: Run | None = None
+    language = inputs.asked_names(chosen, vocabulary)
+    printed_vocabulary = inputs.named_in(language, vocabulary)
+    suggestions: Run | None = None
     if run:
-        digests = dict[str, str]()
-        fitted = keep_matching(read_run(run, corpus.ids, vocabulary.index, digests), corpus, digests, run)
-        found = cut_run(vocabulary, fitted, options, vocabulary.own(corpus) if options.exclude_self else None)
+        digests = dict[str, str]()  # `read_run` fills it
+        ranking = keep_matching(read_run(run, corpus.ids, vocabulary.index, digests), corpus, digests, run)
+        own = vocabulary.own(corpus) if options.exclude_self else None
+        suggestions = cut_ranking(vocabulary, ranking, options, own)
     elif tagger:
-        found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
-    suggestions = {} if found is None else {"suggestions": of_run(found, names, asked)}
-    given: dict[str, Any] = {"names_in": asked, "reviews": reviews, "read": (corpus, places), **suggestions}
-    given |= {"reading": read_as, "replace_gone": replace_gone, "changed_texts": changed_texts}
-    enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **given)
+        suggestions = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
+    enriched, added, replaced = enriching.enrich(
+        records,
+        output,
+        printed_vocabulary,
+        source=source,
+        agency=agency,
+        names_in=language,
+        reviews=reviews,
+        read=(corpus, places),
+        reading=reading_options,
+        suggestions=(lambda _: None) if suggestions is None else of_run(suggestions, printed_vocabulary, language),
+        replace_gone=replace_gone,
+        changed_texts=changed_texts,
+    )
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{plural(added, 'subject')} added to {plural(enriched, 'record')}{taken_out}: {output}")

@@ -12,41 +12,12 @@ from tagwright.core.outputs import REPORT, write_output
 from tagwright.evaluation.calibration import Calibration, threshold_rows
 from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.report.plots import interval_table, reliability_plot, risk_coverage_plot
-from tagwright.evaluation.scores import LabelScore, Scores, label_scores, slice_rows, split_measure
+from tagwright.evaluation.scores import SENTENCES, LabelScore, Scores, label_scores, slice_rows, split_measure
 from tagwright.evaluation.significance import MEANING_OF_P, Comparison, Comparisons, comparison_rows
 from tagwright.evaluation.tables import Rows, percent
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Longs, Run
 from tagwright.version import __version__
-
-SENTENCES = {
-    "P": "Precision: of the first k suggestions, the share that is right.",
-    "R": "Recall: of a document's right labels, the share that is among the first k suggestions.",
-    "F1": "The harmonic mean of precision and recall of the first k suggestions of each document, averaged over the "
-    "documents; the main measure of Annif.",
-    "nDCG": "Like precision, but a right label counts more the earlier it stands; 100 is the best possible order.",
-    "success": "The share of documents with at least one right label among the first k suggestions.",
-    "macro-F1": "F1 of each label by itself, averaged over the labels: rare labels count as much as common ones.",
-    "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
-    "hP": "Precision over the first k suggestions and the right labels, each with all labels above them: a suggestion "
-    "near a right label counts in part (Kiritchenko et al. 2006).",
-    "hR": "Recall in the same way: of the right labels and those above them, the share that is suggested.",
-    "hF": "The harmonic mean of hP@k and hR@k.",
-    "PSP": "Precision in which rare labels count more than common ones: each by its inverse propensity (A 0.55, B 1.5; "
-    "Jain et al. 2016). It is earned over possible rewards, both summed over all documents, and no mean of documents.",
-    "PSnDCG": "nDCG in which rare labels count more than common ones, in the same way.",
-    "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
-    "answered": "The share of documents with any suggestion at all.",
-    "ECE": "Calibration error: how far confidence is from the share that is right, on average over ten groups of the "
-    "first k suggestions that are equally sure; 0 is best.",
-    "Brier": "The mean squared distance of the confidence of the first k suggestions from 100 where they are right and "
-    "from 0 where they are wrong; 0 is best.",
-    "AURC": "The share of wrong labels among the accepted when the surest are accepted first, averaged over how many "
-    "of the first ten suggestions are accepted; low is good.",
-    "AUGRC": "The share of suggestions that is both accepted and wrong, averaged in the same way: the few surest do "
-    "not decide it; low is good.",
-}
-"Kind of measure -> its meaning, with k for the number."
 
 SLICES = {
     "head": "the most frequent labels, which together are half of all labels of the training documents",

@@ -1,6 +1,6 @@
-"""Label Studio's tasks and argilla's records: suggestions to show in these tools, and documents labelled with them.
+"""Write suggestions for Label Studio (tasks) and argilla (records), and read the documents that were labelled there.
 
-What they store is described at labelstud.io/guide/task_format and docs.argilla.io/latest/reference/argilla/records.
+The two formats are described at labelstud.io/guide/task_format and docs.argilla.io/latest/reference/argilla/records.
 """
 
 import json
@@ -29,88 +29,94 @@ class Shown(NamedTuple):
 
 
 def tool_lines(tool: AnnotationTool, suggested: Iterable[tuple[Document, Sequence[Shown]]]) -> Iterator[str]:
-    """Return the lines of a file to import: a list in JSON with an object for each document."""
-    make = {"label_studio": _task, "argilla": _record}[tool]
-    before = "["
-    for document, labels in suggested:
-        yield before + json.dumps(make(document, labels), ensure_ascii=False)
-        before = ","
-    yield "]" if before == "," else "[]"
+    """Yield the lines of a file to import: a JSON list with an object for each document."""
+    to_object = {"label_studio": _to_task, "argilla": _to_record}[tool]
+    opening = "["
+    for document, shown in suggested:
+        yield opening + json.dumps(to_object(document, shown), ensure_ascii=False)
+        opening = ","
+    yield "]" if opening == "," else "[]"
 
 
-def _task(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
-    """A task of Label Studio with a prediction, whose score is the mean of those of its labels.
+def _to_task(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
+    """Return a task of Label Studio with a prediction, whose score is the mean score of its labels.
 
-    The labels to choose from are in the task: `<Choices value="$suggestions">`, with ids as aliases.
+    The task holds the labels to choose from: `<Choices value="$suggestions">` shows them, with ids as aliases.
     """
-    ids = [each.id for each in suggested]
-    options = [
-        {"value": each.name, "alias": each.id, "html": f"{escape(each.name)} ({each.score:.2f})"} for each in suggested
+    ids = [label.id for label in suggested]
+    choices = [
+        {"value": label.name, "alias": label.id, "html": f"{escape(label.name)} ({label.score:.2f})"}
+        for label in suggested
     ]
     result = {"from_name": "labels", "to_name": "text", "type": "choices", "value": {"choices": ids}}
-    mean = sum(each.score for each in suggested) / max(1, len(suggested))
+    mean = sum(label.score for label in suggested) / max(1, len(suggested))
     prediction = {"model_version": "tagwright", "score": round(mean, 4), "result": [result] if ids else []}
-    return {"data": {**_texts(document), "suggestions": options}, "predictions": [prediction]}
+    return {"data": {**_texts(document), "suggestions": choices}, "predictions": [prediction]}
 
 
-def _record(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
-    """A record of argilla with a suggestion for the question `labels`, as `records.from_json` reads it."""
+def _to_record(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
+    """Return a record of argilla with a suggestion for the question `labels`, as `records.from_json` reads it."""
     fields = {name: text for name, text in _texts(document).items() if name != "id"}
-    value = {"value": [each.id for each in suggested], "score": [round(each.score, 4) for each in suggested]}
-    answer = {"labels": {**value, "agent": "tagwright"}} if suggested else {}
-    return {"id": document.id, "fields": fields, "metadata": {}, "suggestions": answer, "responses": {}, "vectors": {}}
+    labels = {"value": [label.id for label in suggested], "score": [round(label.score, 4) for label in suggested]}
+    suggestions = {"labels": {**labels, "agent": "tagwright"}} if suggested else {}
+    return {
+        "id": document.id, "fields": fields, "metadata": {}, "suggestions": suggestions, "responses": {}, "vectors": {},
+    }  # fmt: skip
 
 
 def _texts(document: Document) -> dict[str, str]:
-    return {"id": document.id, "title": document.title, "text": replace(document, title="").text}
+    text_alone = replace(document, title="").text  # the text of a document begins with its title
+    return {"id": document.id, "title": document.title, "text": text_alone}
 
 
 def read_annotated(
     records: Iterable[tuple[int, Record]], path: Any, question: str = ""
 ) -> Iterator[tuple[int, Record]]:
-    """Return the records of a JSON file; where they are exported by one of the tools, as those of labelled documents.
+    """Yield the records of a JSON file with their lines; exports of the two tools become records of labelled documents.
 
-    question: the tag or question whose answers are the labels; "": all choices and taxonomies, or lists. Of several
-    people's answers, labels count that more than half of them chose. A line counts what is not used, other labels among
-    it. Raises InputError for fields of wrong types.
+    question: the tag or question whose answers are the labels; "": all choices and taxonomies, or all lists. If several
+    people labelled a document, a label counts if more than half of them chose it. A note counts what is not used, such
+    as other labels. Raises InputError for fields of wrong types.
     """
     records, unused = iter(records), Counter[str]()
     first = next(records, None)
     if first is None:
         return
-    read = _exported_by(first[1])
+    to_labelled = _converter_for(first[1])
     for line, record in chain([first], records):
-        yield line, read(record, Place(path, line), question, unused) if read else record
+        yield line, to_labelled(record, Place(path, line), question, unused) if to_labelled else record
     say_unused(path, unused)
 
 
-def _exported_by(record: Record) -> Callable[[Record, Place, str, Counter[str]], Record] | None:
+def _converter_for(record: Record) -> Callable[[Record, Place, str, Counter[str]], Record] | None:
+    """Return what converts the records of the tool that exported this one; None for any other file."""
     if isinstance(record.get("data"), dict) and {"annotations", "predictions"} & record.keys():
-        return _of_task
+        return _from_task
     if isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict):
-        return _of_record
+        return _from_record
     return None
 
 
-def _of_task(task: Record, place: Place, question: str, unused: Counter[str]) -> Record:
+def _from_task(task: Record, place: Place, question: str, unused: Counter[str]) -> Record:
     data, answers = _object(task, "data", place), list[list[str]]()
     unused.update(task.keys() - {"id", "data", "annotations"})
-    for annotation in _list(task, "annotations", place):
+    for annotation in _list(task.get("annotations"), "annotations", place):
         if annotation.get("was_cancelled"):
             unused["cancelled annotations"] += 1
             continue
-        answers.append([])
-        for result in _list(annotation, "result", place):
+        labels = list[str]()
+        for result in _list(annotation.get("result"), "result", place):
             if result.get("type") in ("choices", "taxonomy") and question in ("", result.get("from_name")):
-                answers[-1] += _read_choices(result, place)
+                labels += _read_choices(result, place)
             else:
                 unused[f"results of {result.get('from_name') or result.get('type')}"] += 1
-    texts = {name: value for name, value in data.items() if name != "suggestions"}
-    return {"id": str(task.get("id", "")), **texts, question or "labels": _majority_labels(answers, unused)}
+        answers.append(labels)
+    fields = {name: value for name, value in data.items() if name != "suggestions"}
+    return {"id": str(task.get("id", "")), **fields, question or "labels": _majority_labels(answers, unused)}
 
 
 def _read_choices(result: Record, place: Place) -> list[str]:
-    """The labels of a result: choices, or the last part of each path of a taxonomy."""
+    """Return the labels of a result: its choices, or the last part of each path of a taxonomy."""
     kind, value = result["type"], _object(result, "value", place)
     chosen = value.get(kind)
     if kind == "taxonomy" and isinstance(chosen, list) and all(isinstance(path, list) and path for path in chosen):
@@ -118,24 +124,24 @@ def _read_choices(result: Record, place: Place) -> list[str]:
     return _labels(chosen, f"{kind} is", place)
 
 
-def _of_record(record: Record, place: Place, question: str, unused: Counter[str]) -> Record:
-    by_person = dict[str, list[str]]()
+def _from_record(record: Record, place: Place, question: str, unused: Counter[str]) -> Record:
+    answers = dict[str, list[str]]()  # by user
     unused.update(record.keys() - {"id", "fields", "responses", "metadata"})
     for name, responses in _object(record, "responses", place).items():
-        for response in _list({name: responses}, name, place):
-            is_final = response.get("status", "submitted") == "submitted"
-            if is_final and (name == question or (not question and isinstance(response.get("value"), list))):
-                value = response.get("value")
+        for response in _list(responses, name, place):
+            value = response.get("value")
+            is_submitted = response.get("status", "submitted") == "submitted"
+            if is_submitted and (name == question or (not question and isinstance(value, list))):
                 labels = _labels([value] if isinstance(value, str) else value, f"the response to {name} is", place)
-                by_person.setdefault(str(response.get("user_id")), []).extend(labels)
+                answers.setdefault(str(response.get("user_id")), []).extend(labels)
             else:
-                unused[f"responses to {name}" if is_final else f"responses that are {response['status']}"] += 1
-    parts = {**(record.get("metadata") or {}), **_object(record, "fields", place)}
-    return {"id": record.get("id"), **parts, question or "labels": _majority_labels(list(by_person.values()), unused)}
+                unused[f"responses to {name}" if is_submitted else f"responses that are {response['status']}"] += 1
+    fields = {**(record.get("metadata") or {}), **_object(record, "fields", place)}
+    return {"id": record.get("id"), **fields, question or "labels": _majority_labels(list(answers.values()), unused)}
 
 
 def _majority_labels(answers: Sequence[Sequence[str]], unused: Counter[str]) -> list[str]:
-    """The labels that more than half of the answers have, in the order of their first answer.
+    """Return the labels that are in more than half of the answers, in order of appearance. answers: one for a person.
 
     >>> others = Counter()
     >>> _majority_labels([["bees", "wasps"], ["bees"], ["bees", "tax"]], others)
@@ -159,14 +165,14 @@ def _object(record: Record, key: str, place: Place) -> Record:
     return value
 
 
-def _list(record: Record, key: str, place: Place) -> list[Record]:
-    value = record.get(key) or []
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise place.error(f"{key} is {show(value)}, expected a list of objects; export the file again, as JSON")
-    return value
+def _list(value: Any, name: str, place: Place) -> list[Record]:
+    objects = value or []
+    if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
+        raise place.error(f"{name} is {show(objects)}, expected a list of objects; export the file again, as JSON")
+    return objects
 
 
 def _labels(value: object, what: str, place: Place) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
         raise place.error(f"{what} {show(value)}, expected a list of labels; export the file again, as JSON")
     return value

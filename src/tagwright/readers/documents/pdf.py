@@ -23,20 +23,20 @@ _log = logging.getLogger(__name__)
 
 
 class Line(NamedTuple):
-    """A line of text: its page, from 0, how high it stands there, and the size of its type, in points."""
+    """A line of text. page: from 0. bottom: its height above the foot of the page. size: of its type, in points."""
 
     text: str
     page: int
-    height: float
+    bottom: float
     size: float
 
 
 def read_pdf(path: Path) -> Iterator[Located]:
-    """One document, without id. Its title is that of the file's properties, or else what is largest on the first page.
+    """Yield one document without id. The title comes from the file's properties, or is the largest text on page one.
 
-    Running heads and page numbers are left out; headings are paragraphs. A page that cannot be read is logged and
-    skipped, and so is text that looks broken. Metadata: author, keyword. Raises InputError, also for a file without
-    text.
+    Running heads and page numbers are left out; headings are paragraphs. A warning is logged for each page that cannot
+    be read, which is skipped, and for a text that looks broken. Metadata: author, keyword. Raises InputError, also for
+    a file without text.
     """
     require("reading PDF", "pypdfium2", path=path)
     import pypdfium2
@@ -51,53 +51,55 @@ def read_pdf(path: Path) -> Iterator[Located]:
                 raise
             raise InputError("is encrypted; save it without a password", path) from None
         with closing(opened) as pdf:
-            said = {key: one_line(value) for key, value in pdf.get_metadata_dict().items()}
+            properties = {key: one_line(value) for key, value in pdf.get_metadata_dict().items()}
             lines = list(_lines(pdf, path))
     paragraphs = list(to_paragraphs(_without_running_heads(lines)))
     if not paragraphs:
         raise InputError("holds no text, perhaps only scanned pages; add a text layer with an OCR program", path)
     _check_words(lines, path)
     texts = [join_lines([line.text for line in paragraph]) for paragraph in paragraphs]
-    is_file_name = re.fullmatch(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", said["Title"], re.IGNORECASE)
-    title = "" if is_file_name else said["Title"]
-    largest = max((each[0].size for each in paragraphs if each[0].page == 0), default=0.0)
-    place = next((place for place, each in enumerate(paragraphs) if each[0].size == largest), 0)
-    if texts[place].casefold() == title.casefold() or (not title and len(texts[place]) <= LONGEST_TITLE):
-        title = texts.pop(place)
+    title = properties["Title"]
+    if re.fullmatch(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", title, re.IGNORECASE):
+        title = ""  # a program has filled in the name of the file
+    largest = max((paragraph[0].size for paragraph in paragraphs if paragraph[0].page == 0), default=0.0)
+    headline = next((place for place, paragraph in enumerate(paragraphs) if paragraph[0].size == largest), 0)
+    if texts[headline].casefold() == title.casefold() or (not title and len(texts[headline]) <= LONGEST_TITLE):
+        title = texts.pop(headline)
     metadata = keep_present(
-        author=authors(re.split(r"\s*(?:;|, | and )\s*", said["Author"])),
-        keyword=keywords([said["Keywords"]]),
+        author=authors(re.split(r"\s*(?:;|, | and )\s*", properties["Author"])),
+        keyword=keywords([properties["Keywords"]]),
     )
     yield 0, Document("", title, "\n\n".join(texts), metadata=metadata)
 
 
 def _lines(pdf: Any, path: Path) -> Iterator[Line]:
-    left = largest_document()
+    characters_left = largest_document()
     for number in range(len(pdf)):
         try:
             with convert_errors(f"page {number + 1} cannot be read", "pypdfium2", path):
-                lines = list(_of_page(pdf.get_page(number).get_textpage(), number))
+                lines = list(_lines_of_page(pdf.get_page(number).get_textpage(), number))
         except InputError as error:
             _log.warning("%s", error)
             continue
-        left -= sum(len(line.text) for line in lines)
-        if left < 0:
+        characters_left -= sum(len(line.text) for line in lines)
+        if characters_left < 0:
             raise InputError(too_large(), path)
         yield from lines
 
 
-def _of_page(page: Any, number: int) -> Iterator[Line]:
-    """The lines of a page in the order in which they were written, column by column; raised numbers are apart."""
+def _lines_of_page(page: Any, number: int) -> Iterator[Line]:
+    """Yield the lines of a page as the file orders them, column by column. A space is put before footnote numbers."""
 
-    def gap(found: re.Match[str]) -> str:
-        place = start + found.start()
-        (_, low, _, high), (_, bottom, _, top) = (page.get_charbox(each, loose=True) for each in (place - 1, place))
-        return " " if top - bottom < 0.85 * (high - low) and bottom > low + 0.1 * (high - low) else ""
+    def space_if_raised(before_digit: re.Match[str]) -> str:
+        digit = start + before_digit.start()
+        (_, low, _, high), (_, bottom, _, top) = (page.get_charbox(place, loose=True) for place in (digit - 1, digit))
+        is_smaller, is_higher = top - bottom < 0.85 * (high - low), bottom > low + 0.1 * (high - low)
+        return " " if is_smaller and is_higher else ""
 
     text, start, last = page.get_text_range(), 0, page.count_chars() - 1
     line_end = r"\r?\n|(?P<hyphen>\ufffe)"  # PDFium writes U+FFFE for a hyphen at the end of a line
-    for end in (*re.finditer(line_end, text), None):
-        line = re.sub(r"(?<=[^\W\d_]{3})(?=\d)", gap, text[start : end.start() if end else None])
+    for end in (*re.finditer(line_end, text), None):  # None: the end of the page
+        line = re.sub(r"(?<=[^\W\d_]{3})(?=\d)", space_if_raised, text[start : end.start() if end else None])
         if words := one_line(line):
             first = min(start + len(line) - len(line.lstrip()), last)
             hyphen = "-" if end and end["hyphen"] else ""
@@ -107,34 +109,42 @@ def _of_page(page: Any, number: int) -> Iterator[Line]:
 
 
 def _without_running_heads(lines: Sequence[Line]) -> list[Line]:
-    """The lines without page numbers, and without those that recur at the edges of many pages but for their digits.
+    """Return the lines without page numbers and running heads, which are among the first and last two of a page.
 
-    The edges are the first and last two lines; many are three pages, and three tenths of all.
+    A running head recurs, except for its digits, on three tenths of all pages and on at least three.
     """
-    number = r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?"
+    page_number = r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?"
     pages: dict[int, list[int]] = {}
     for place, line in enumerate(lines):
         pages.setdefault(line.page, []).append(place)
-    edges = {place: re.sub(r"\d+", "#", lines[place].text) for on in pages.values() for place in (*on[:2], *on[-2:])}
-    counts = Counter(key for key, _ in {(key, lines[place].page) for place, key in edges.items()})
+    edges = [place for places in pages.values() for place in {*places[:2], *places[-2:]}]
+    without_digits = {place: re.sub(r"\d+", "#", lines[place].text) for place in edges}
+    # a text that stands twice on a page counts once
+    page_counts = Counter(text for text, _ in {(without_digits[place], lines[place].page) for place in edges})
     often = max(3.0, 0.3 * len(pages))
-    recurring = {place for place, key in edges.items() if counts[key] >= often}
-    left_out = recurring | {place for place in edges if re.fullmatch(number, lines[place].text, re.IGNORECASE)}
+    left_out = {
+        place
+        for place in edges
+        if page_counts[without_digits[place]] >= often or re.fullmatch(page_number, lines[place].text, re.IGNORECASE)
+    }
     return [line for place, line in enumerate(lines) if place not in left_out]
 
 
 def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """The lines of each paragraph. Another size of type begins one, and so does a gap of 1.4 times the usual one.
+    """Yield the lines of each paragraph.
 
-    On a new page or in a new column, the end of a sentence does.
+    A paragraph begins where the size of the type changes, or after a distance of more than 1.4 times the usual one; on
+    a new page or in a new column, after the end of a sentence.
     """
-    gaps = Counter(round(_line_distance(a, b), 1) for a, b in pairwise(lines) if _is_below(a, b))
-    usual = min((gap for gap, count in gaps.items() if count == max(gaps.values())), default=0.0)
+    distances = Counter(round(_line_distance(a, b), 1) for a, b in pairwise(lines) if _is_below(a, b))
+    usual = min((distance for distance, count in distances.items() if count == max(distances.values())), default=0.0)
     paragraph = list(lines[:1])
     for before, line in pairwise(lines):
-        gap = _line_distance(before, line) > 1.4 * usual
-        ended = gap if _is_below(before, line) else before.text.endswith((".", "!", "?", ":"))
-        if ended or abs(line.size - before.size) > 0.1 * before.size:
+        if _is_below(before, line):
+            begins = _line_distance(before, line) > 1.4 * usual
+        else:
+            begins = before.text.endswith((".", "!", "?", ":"))
+        if begins or abs(line.size - before.size) > 0.1 * before.size:
             yield paragraph
             paragraph = []
         paragraph.append(line)
@@ -143,19 +153,19 @@ def to_paragraphs(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _line_distance(line: Line, following: Line) -> float:
-    """From line to line, in heights of the type."""
-    return (line.height - following.height) / max(line.size, 1.0)
+    """Return the distance between two lines of a page, as a multiple of the type size."""
+    return (line.bottom - following.bottom) / max(line.size, 1.0)
 
 
 def _is_below(line: Line, following: Line) -> bool:
-    return line.page == following.page and line.height >= following.height
+    return line.page == following.page and line.bottom >= following.bottom
 
 
 def _check_words(lines: Sequence[Line], path: Path) -> None:
-    """Say so if a tenth of the text is glued words, or characters whose fonts do not tell what they are."""
-    signs = ("[A-Za-zÀ-ɏͰ-ӿ]{40,}", "[\0-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]")
+    """Warn if more than a tenth of the text is glued words, or characters that their font does not map to letters."""
+    patterns = ("[A-Za-zÀ-ɏͰ-ӿ]{40,}", "[\0-\x08\x0e-\x1f\ufffd\ue000-\uf8ff]")
     size = sum(len(line.text) for line in lines)
-    broken = sum(len("".join(re.findall(sign, line.text))) for line in lines for sign in signs)
+    broken = sum(len("".join(re.findall(pattern, line.text))) for line in lines for pattern in patterns)
     if broken > 0.1 * size:
         share = f"{100 * broken / size:.0f}% of its characters are in glued words or have no known letter"
         _log.warning("%s: the text looks broken: %s; make a new text layer with an OCR program", path, share)

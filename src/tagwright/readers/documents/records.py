@@ -219,12 +219,23 @@ def _adapt_micol(record: Record) -> Record:
     return {**record, "text": text.replace("_", " ")} if isinstance(text, str) else record
 
 
+POSITION = "#"
+"""Begins the labels of documents of the Extreme Classification repository, which are positions in the file of labels:
+its labels have ids of their own, some of which are numbers too."""
+
+
+def _adapt_xc(record: Record) -> Record:
+    """Labels are positions, from 0."""
+    labels = record.get("target_ind")
+    return {**record, "target_ind": [f"{POSITION}{label}" for label in labels]} if isinstance(labels, list) else record
+
+
 Flavour: TypeAlias = Literal["jsonl", "annif", "xc", "micol", "futex", "s2orc"]
 
 SHAPES: Mapping[Flavour, Shape] = {
     "jsonl": Shape(),
     "annif": Shape(id="document_id", labels="subjects", numbered=True, adapt=_adapt_annif),
-    "xc": Shape(id="uid", abstract="content", labels="target_ind", needless=frozenset({"target_rel"})),
+    "xc": Shape(id="uid", abstract="content", labels="target_ind", needless=frozenset({"target_rel"}), adapt=_adapt_xc),
     "micol": Shape(id="paper", labels="label", adapt=_adapt_micol),
     "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
     "s2orc": Shape(id="paper_id", adapt=adapt_s2orc, unread=unread_fields),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tagwright.core.checked import show
 from tagwright.core.display import plural
+from tagwright.readers.documents.records import POSITION
 from tagwright.readers.headers import LABEL, recognise_columns
 from tagwright.readers.labels.languages import by_language
 from tagwright.readers.lines import Place, id_field, ids_field, json_lines, json_objects, text_field, texts_field
@@ -64,8 +65,9 @@ def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
     for position, (line, record) in enumerate(json_objects(path) if is_json else json_lines(path)):
         place = Place(path, line)
         if "id" not in record and "uid" in record:
-            given = {"id": position, "name": record.get("title"), "description": record.get("content")}
-            record = given | {key: record[key] for key in record.keys() - {"uid", "title", "content"}}
+            names = {"uid": "id", "title": "name", "content": "description"}
+            record = {names.get(key, key): value for key, value in record.items()}
+            record["notation"] = f"{POSITION}{position}"  # by which documents refer to it
         elif "id" not in record and "combined_text" in record:  # of MICoL and FuTex
             record = {"id": record.get("label"), "names": record.get("name"), "description": record.get("definition")}
         else:
