@@ -193,6 +193,8 @@ def test_what_is_no_text_is_read_as_what_it_is_also_under_the_name_of_a_text(
         "{Bees} fly.\n[1] Low",
         "<b> is bold.\nBees",
         "@ann wrote:\nBees {fly}",
+        "@book{x, see} begins an entry\nBees",
+        '{"Bees"} is a set.\nBees',
         "Title, text\nBees, wasps",
         "1 | Bees | 3\n2 | Wasps | 4",
         "%0 means none.\nBees",

@@ -141,8 +141,8 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
         rb"|<.*?<(?:\w+:)?(?:datafield\s[^>]*?\btag|tag\s[^>]*?\bid)=[\"']\d{3}[A-Z@][\"']",
         re.DOTALL,
     ),
-    "json": re.compile(rb"(?:\[\s*)?\{\s*\""),
-    "bibtex": re.compile(rb"@[A-Za-z]+\s*\{[^\s{},=]+,\s"),
+    "json": re.compile(rb"(?:\[\s*)?\{\s*\"[^\"]*\"\s*:"),
+    "bibtex": re.compile(rb"@[A-Za-z]+\s*\{[^\s{},=]+,\s*[\w-]+\s*="),
     "ris": re.compile(rb"(?:\d+\.?\s+)?TY  - [A-Z]|PMID- \d|(?:FN .*\n(?:VR .*\n)?)?PT [A-Z]\r?\n"),
 }
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."

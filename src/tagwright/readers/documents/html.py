@@ -143,7 +143,7 @@ def without_tags(text: str, names: Collection[str] = HTML) -> str:
     >>> without_tags("CO<sub>2</sub>, a < b"), without_tags("a <b and c> d"), without_tags("Use <b> or <br> in HTML")
     ('CO2, a < b', 'a <b and c> d', 'Use <b> or <br> in HTML')
     """
-    if "$" in text or "&" in text:
+    if re.search(r"[$&\\]", text):
         text = _ESCAPED.sub(lambda found: unescape(found[0]), without_dollars(text))  # also tags that are escaped
     if "<" not in text or ">" not in text:
         return text
@@ -171,7 +171,7 @@ def without_markup(document: Document) -> Document:
 def label_without_tags(label: Label) -> Label:
     """The label without HTML in its names and descriptions, nor in an id that is a name."""
     tagged = (*label.languages, *label.descriptions, ("", label.description))
-    if not any(re.search("[<&$]", text) for text in (*label.names, *(text for _, text in tagged))):
+    if not any(re.search(r"[<&$\\]", text) for text in (*label.names, *(text for _, text in tagged))):
         return label
 
     def plain(texts: Iterable[str], names: Collection[str] = FORMATTING) -> tuple[str, ...]:

@@ -74,10 +74,12 @@ _WORD = _make_table(
 )
 _MODIFIED = frozenset("mol min sin cos tan log exp chi".split())  # noqa: SIM905
 "Words of three letters whose powers are numbers."
+_PIECE = r"(?:[^$\n\\]|\\(?:math|text)\w{1,10})"
 IN_DOLLARS = re.compile(
-    r"\$(?=[^$\s])([^$\n]{0,40}?[_^](?:\{[^{}$]{1,20}\}|[\d+−-]|[A-Za-z](?![A-Za-z]))[^$\n]{0,40})(?<=\S)\$(?!\d)"
+    rf"\$(?=[^$\s])({_PIECE}{{0,40}}?[_^](?:\{{[^{{}}$\\]{{1,20}}\}}|[\d+−-]|[A-Za-z](?![A-Za-z])){_PIECE}{{0,40}})"
+    rf"(?<=\S)\$(?!\d)|\\\(({_PIECE}{{1,40}})\\\)"
 )
-"A short formula of TeX with a subscript or superscript."
+"A short formula of TeX: between dollars one with a subscript or superscript."
 _INNER = rf"{_CITED}(?:[\s,;–—-]*{_CITED})*"
 
 
@@ -138,7 +140,7 @@ def to_text(marked: str, *, is_paper: bool = False) -> str:
     >>> to_text("bees\x05[1]\x06, m\x022\x03, Ca\x022+\x03, 10\x025\x03, far\x021,2\x03, or\x04chard, hon-\x0bey")
     'bees, m2, Ca2+, 10^5, far 1,2, orchard, honey'
     """
-    text = marked
+    text = IN_DOLLARS.sub(read_formula, marked)
     if any(mark in text for mark in "\x02\x04\x05\x0b"):
         text = re.sub(r"[^\S\x0b]+", " ", text)
         text = re.sub("\x05([^\x05\x06]*)\x06", lambda match: match[1] if _is_word(match[1]) else _CITED, text)
@@ -190,17 +192,16 @@ def formula(text: str) -> str:
 
 def read_formula(found: re.Match[str]) -> str:
     """The text of a formula of `IN_DOLLARS`."""
-    return formula(re.sub(r"\\(?:math|text)\w+|[{}]", "", found[1]))
+    return formula(re.sub(r"\\(?:math|text)\w+|[{}]", "", found[1] or found[2]))
 
 
 def without_dollars(text: str) -> str:
-    r"""The text with formulas between dollars (`IN_DOLLARS`) as they are read.
+    r"""The text with short formulas (`IN_DOLLARS`) as they are read.
 
     >>> without_dollars(r"CO$_2$, 10$^5$,  $\mathrm{H_2O}$" "\n$5_000 and $my_name$")
     'CO2, 10^5, H2O\n$5_000 and $my_name$'
     """
-    lines = ((line, IN_DOLLARS.sub(read_formula, line)) for line in text.split("\n"))
-    return "\n".join(to_text(new) if new != old else old for old, new in lines)
+    return "\n".join(to_text(line) if IN_DOLLARS.search(line) else line for line in text.split("\n"))
 
 
 def _raise_letters(word: str, text: str, following: str, is_paper: bool) -> str:
