@@ -13,8 +13,7 @@ from itertools import pairwise
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.marc import END, from_marc8, has_utf8
 
-FIELD_END, SUBFIELD = b"\x1e", b"\x1f"
-"What ends a field, or the directory, and what begins a subfield."
+FIELD_END, SUBFIELD = b"\x1e", b"\x1f"  # what ends the directory and each field, and what begins a subfield
 
 
 def read_fields(record: bytes) -> tuple[str, list[Field]]:
@@ -92,8 +91,8 @@ def _split(record: bytes) -> tuple[list[bytes], bytes]:
     directory, data = record[24 : base - 1], record[base:-1]
     is_ended = base and record[base - 1 : base] == data[-1:] == FIELD_END
     entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
-    is_parsable = all(re.fullmatch(rb"...\d{9}", entry) for entry in entries)
-    if not is_ended or int(record[:5]) != len(record) or not is_parsable:
+    are_entries = all(re.fullmatch(rb"...\d{9}", entry) for entry in entries)
+    if not is_ended or int(record[:5]) != len(record) or not are_entries:
         raise ValueError("its lengths do not fit")
     return entries, data
 

@@ -125,10 +125,7 @@ class BagOfWords:
 
 
 def count_words(texts: Numbered, terms_of: Callable[[Sequence[str]], Sequence[Sequence[int]]]) -> Matrix:
-    """Return how often each text holds each term, CSR (texts, highest term + 1).
-
-    terms_of: words -> the numbers of the terms of each, none or several.
-    """
+    """Return how often each text holds each term, CSR (texts, highest term + 1). terms_of: words -> terms of each."""
     terms_by_word = terms_of(texts.words)  # once for all occurrences of a word
     ends = np.fromiter(accumulate(map(len, terms_by_word)), np.int64, len(terms_by_word))
     terms = np.fromiter(chain.from_iterable(terms_by_word), np.int32, int(ends.max(initial=0)))
@@ -139,10 +136,7 @@ def count_words(texts: Numbered, terms_of: Callable[[Sequence[str]], Sequence[Se
 
 
 def _occurrences(numbers: Ints, ends: Longs, columns: int | None = None) -> Matrix:
-    """Return how often each row holds each number, CSR float32 (rows, columns), by default the highest number + 1.
-
-    ends: where the numbers of each row end. The array of numbers is sorted in place, row by row.
-    """
+    """Return how often each row holds each number, CSR (rows, columns) float32. Sorts the numbers of a row in place."""
     from scipy.sparse import csr_matrix
 
     shape = (len(ends), int(numbers.max(initial=-1)) + 1 if columns is None else columns)

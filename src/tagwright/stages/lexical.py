@@ -119,11 +119,9 @@ class Lexical(Retriever, ComparesWords):
         stopped = frozenset() if options.stop_words else stop_words(parse_all(options.stem), names, options.analysis)
         numbers = defaultdict[str, int](count().__next__)  # term -> number; a new term gets the next one
         terms_of, fold = _make_terms_of(stopped, options), make_fold(options.stem, options.analysis)
-        texts = (label.text if options.label_text == "text" else label.described for label in labels)
-        numbered = Numbered.of(texts, options.analysis)
-        counts = count_words(
-            numbered, lambda words: [[numbers[term] for term in terms_of(fold(word))] for word in words]
-        )
+        label_texts = (label.text if options.label_text == "text" else label.described for label in labels)
+        texts = Numbered.of(label_texts, options.analysis)
+        counts = count_words(texts, lambda words: [[numbers[term] for term in terms_of(fold(word))] for word in words])
         frequencies = np.bincount(counts.indices, minlength=len(numbers))
         if options.weighting == "bm25":
             weights = bm25_idf(frequencies, len(labels))
@@ -256,7 +254,7 @@ class Lexical(Retriever, ComparesWords):
         items: Matrix,
         postings: Matrix,
     ) -> None:
-        """terms: term -> number. weights: (terms,). items: (labels, terms). postings: items, transposed."""
+        """Set up. terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
         terms_of, analysis = _make_terms_of(stopped, self.options), self.options.analysis
         self._fold = fold = make_fold(self.options.stem, analysis)
         if self.options.ngrams:
@@ -349,12 +347,11 @@ def _shared_parts(grams: Sequence[str], is_shared: Callable[[str], bool]) -> Ite
     """Yield the parts of a word that a label has too and that are evidence, each with its n-grams.
 
     These are long parts, and parts that are the whole word here or in the label. grams: those of the word, in order.
-    is_shared: whether the label has an n-gram. "Klima" is a part of "Klimawandel"; "andel" is none that it shares with
-    "handelt".
+    is_shared: whether the label has an n-gram. "Klima" is a part of "Klimawandel", the "andel" of "handelt" is none.
 
-    >>> is_of_change = set(_ngrams("klimawandel")).__contains__
+    >>> in_klimawandel = set(_ngrams("klimawandel")).__contains__
     >>> words = "handelt", "klima", "wandel", "klimawandels"
-    >>> [[part for part, _ in _shared_parts(_ngrams(word), is_of_change)] for word in words]
+    >>> [[part for part, _ in _shared_parts(_ngrams(word), in_klimawandel)] for word in words]
     [[], ['klima'], ['wandel'], ['klimawandel']]
     """
     word = _join_ngrams(grams)
@@ -402,10 +399,7 @@ def _chunks(rows: int, size: int) -> Iterator[range]:
 
 
 def _best_products(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
-    """Return for each query (documents, terms) the k largest products with labels (terms, labels) above the threshold.
-
-    One matrix gives all products: it has a row for each pair of query and label, a column for each term of each query.
-    """
+    """Return for each query the k largest products above the threshold of (documents, terms) with (terms, labels)."""
     from scipy.sparse import csc_matrix
 
     (rows, _), (_, labels) = queries.shape, postings.shape
@@ -414,7 +408,7 @@ def _best_products(queries: Matrix, postings: Matrix, k: int, threshold: float |
         return Run.concat([_best_products(half, postings, k, threshold) for half in halves])
     chosen = postings[queries.indices]  # the labels of each term of each query
     first_pairs = np.repeat(np.arange(rows, dtype=np.int32) * labels, np.diff(queries.indptr))
-    pairs = chosen.indices + np.repeat(first_pairs, np.diff(chosen.indptr))
+    pairs = chosen.indices + np.repeat(first_pairs, np.diff(chosen.indptr))  # number of a pair: query * labels + label
     shape = rows * labels, len(queries.indices)
     products = csc_matrix((chosen.data, pairs, chosen.indptr), shape) @ queries.data
     best = largest_cells(products.reshape(rows, labels), k)

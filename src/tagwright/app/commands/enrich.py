@@ -93,19 +93,11 @@ def enrich(
         suggestions = cut_ranking(vocabulary, ranking, options, own)
     elif tagger:
         suggestions = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
+    of_row = (lambda _: None) if suggestions is None else of_run(suggestions, printed_vocabulary, language)
     enriched, added, replaced = enriching.enrich(
-        records,
-        output,
-        printed_vocabulary,
-        source=source,
-        agency=agency,
-        names_in=language,
-        reviews=reviews,
-        read=(corpus, places),
-        reading=reading_options,
-        suggestions=(lambda _: None) if suggestions is None else of_run(suggestions, printed_vocabulary, language),
-        replace_gone=replace_gone,
-        changed_texts=changed_texts,
-    )
+        records, output, printed_vocabulary, source=source, agency=agency, names_in=language,
+        read=(corpus, places), reading=reading_options, suggestions=of_row,
+        reviews=reviews, replace_gone=replace_gone, changed_texts=changed_texts,
+    )  # fmt: skip
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{plural(added, 'subject')} added to {plural(enriched, 'record')}{taken_out}: {output}")

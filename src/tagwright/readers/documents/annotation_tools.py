@@ -65,8 +65,8 @@ def _to_record(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]
 
 
 def _texts(document: Document) -> dict[str, str]:
-    text_alone = replace(document, title="").text  # the text of a document begins with its title
-    return {"id": document.id, "title": document.title, "text": text_alone}
+    text = replace(document, title="").text  # which would begin with the title
+    return {"id": document.id, "title": document.title, "text": text}
 
 
 def read_annotated(

@@ -119,14 +119,11 @@ def _without_running_heads(lines: Sequence[Line]) -> list[Line]:
         pages.setdefault(line.page, []).append(place)
     edges = [place for places in pages.values() for place in {*places[:2], *places[-2:]}]
     without_digits = {place: re.sub(r"\d+", "#", lines[place].text) for place in edges}
-    # a text that stands twice on a page counts once
     page_counts = Counter(text for text, _ in {(without_digits[place], lines[place].page) for place in edges})
     often = max(3.0, 0.3 * len(pages))
-    left_out = {
-        place
-        for place in edges
-        if page_counts[without_digits[place]] >= often or re.fullmatch(page_number, lines[place].text, re.IGNORECASE)
-    }
+    running_heads = {place for place in edges if page_counts[without_digits[place]] >= often}
+    page_numbers = {place for place in edges if re.fullmatch(page_number, lines[place].text, re.IGNORECASE)}
+    left_out = running_heads | page_numbers
     return [line for place, line in enumerate(lines) if place not in left_out]
 
 
