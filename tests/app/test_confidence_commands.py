@@ -31,7 +31,7 @@ def test_how_sure_a_suggestion_is_stands_before_its_name_in_a_word(run: Command,
 
 
 def test_a_run_file_holds_confidences(run: Command, tiny: str, many: str) -> None:
-    lines = run("suggest", "docs.jsonl", *zero_shot(tiny, many), "--format", "jsonl").out.splitlines()
+    lines = run("suggest", "docs.jsonl", *zero_shot(tiny, many), "--format", "jsonl", "-k", "10").out.splitlines()
     sure = [each["confidence"] for line in lines for each in json.loads(line)["suggestions"]]
     assert len(sure) == 30
     assert all(0 < each < 1 for each in sure)

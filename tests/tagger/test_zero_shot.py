@@ -134,7 +134,7 @@ def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str
     assert run.confidences is not None
     assert run.confidences.tolist() == label_free(pool, run).tolist()
     tagger.save(tmp_path / "saved")
-    again = Tagger.load(tmp_path / "saved").suggest(DOCUMENTS[0])
+    again = Tagger.load(tmp_path / "saved").suggest(DOCUMENTS[0], k=10)
     assert [each.confidence for each in again] == run.confidences[:10].tolist()
 
 

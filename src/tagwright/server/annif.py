@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from tagwright.core.checked import show
 from tagwright.data.in_memory import to_documents
+from tagwright.defaults import MAX_LABELS
 from tagwright.server.access import EVERYBODY, Holder, check_origin
 from tagwright.server.current_request import get_current_request
 from tagwright.server.openapi import (
@@ -56,7 +57,7 @@ _SUBJECTS = array(object_({"uri": _TEXT, "label": _TEXT}, ("uri",)))
 _LEARNT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA, "subjects": _SUBJECTS}, ())
 _LANGUAGES = object_({"text": _TEXT, "languages": array(_TEXT, minItems=1, maxItems=5)})
 _OPTIONS = {
-    "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
+    "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=MAX_LABELS),
     "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
     **LABEL_RULES,
@@ -307,7 +308,7 @@ def _find_known_subjects(sent: Mapping[str, Any], model: ServedModel) -> Mapping
 
 def _options(model: ServedModel, fields: ImmutableMultiDict[Any, Any]) -> SuggestOptions | None:
     """The options in a form or an address; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
-    limit, threshold = parse_whole_number(fields.get("limit", "10")), _number(fields.get("threshold", "0"))
+    limit, threshold = parse_whole_number(fields.get("limit", str(MAX_LABELS))), _number(fields.get("threshold", "0"))
     check(limit, _OPTIONS["limit"], "limit")
     if threshold != threshold:  # NaN
         return None

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tagwright.core.checked import show
+from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
@@ -63,7 +64,7 @@ _DOCUMENT = {
 }
 OPTIONS: Mapping[str, Schema] = {
     "model": schema("string", "Id of the tagger; by default the first."),
-    "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=1000, default=10),
+    "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=1000, default=MAX_LABELS),
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the tagger's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
@@ -171,7 +172,7 @@ class JsonApi:
             raise bad_request("'q' is a required parameter")
         options = _options_of_address(parameters)
         model = model_named(options.get("model"), self.models)
-        return JSONResponse(await self.found(model, parameters["q"], options.get("limit", 10)))
+        return JSONResponse(await self.found(model, parameters["q"], options["limit"]))
 
     async def found(self, model: ServedModel, query: str, limit: int) -> dict[str, Any]:
         """Return at most `limit` labels that fit the query, best first, and the version of the model."""
@@ -210,7 +211,7 @@ class JsonApi:
             form = "language is %(language)s, in which no label has a name"
             raise bad_request(Text(form, language=show(language)))
         rules = model.options(
-            k=options.get("limit", 10),
+            k=options.get("limit", MAX_LABELS),
             min_confidence=options.get("threshold", 0),
             **{name: options.get(name) for name in ("min_score", "best_cut", *LABEL_RULES)},
         )
@@ -261,8 +262,10 @@ def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
 def _options_of_address(fields: QueryParams) -> dict[str, Any]:
     """The options in an address, checked. Raises Problem (400)."""
     texts = {name: fields.get(name) for name in ("model", "names_in", "language")}
-    evidence, limit = fields.get("evidence", "") in ("1", "true"), parse_whole_number(fields.get("limit", "10"))
-    return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
+    limit = parse_whole_number(fields.get("limit", str(MAX_LABELS)))
+    return options_of(
+        {**texts, **label_rules(fields), "limit": limit, "evidence": fields.get("evidence", "") in ("1", "true")}
+    )
 
 
 def document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:

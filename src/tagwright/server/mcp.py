@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tagwright.defaults import MAX_LABELS
 from tagwright.server.access import check_origin
 from tagwright.server.counters import Counters
 from tagwright.server.json_api import OPTIONS, JsonApi, document_and_options
@@ -101,7 +102,7 @@ async def _answer(api: JsonApi, name: str, arguments: dict[str, Any]) -> dict[st
     check(arguments, wanted)
     model = model_named(None, api.models)
     if name == "search_labels":
-        return await api.found(model, arguments["query"], arguments.get("limit", 10))
+        return await api.found(model, arguments["query"], arguments.get("limit", MAX_LABELS))
     sent = {**arguments, "evidence": name == "explain"}
     document, options = await asyncio.to_thread(document_and_options, sent)
     (answer,) = await api.answers(model, [document], options)

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.catalogues.subjects import mnemonic, subject_field
+from tagwright.defaults import MAX_LABELS
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.lines import escape_formula
@@ -30,7 +31,7 @@ from tagwright.tagger import Suggestion
 from tagwright.types import Document
 from tagwright.version import __version__
 
-_EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": "10", "source": ""}
+_EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": str(MAX_LABELS), "source": ""}
 "The fields of the form, as they are before anything is typed."
 
 
@@ -130,7 +131,7 @@ class StartPages:
 
         def page() -> Response:
             languages = {model.id: model.languages for model in models}
-            content = {"problem": "", "document": None, "given": fields, "models": models, **more}
+            content = {"problem": "", "document": None, "given": fields, "initial": _EMPTY, "models": models, **more}
             return show(request, "start.html", session, status, headers, languages=languages, **content)
 
         return await asyncio.to_thread(page)  # it repeats the text
