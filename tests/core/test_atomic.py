@@ -238,14 +238,14 @@ def test_saving_works_where_the_system_behaves_as_windows_does(windows: None, tm
 
 def test_a_second_rename_that_fails_puts_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(tmp_path / "box", 7)
-    rename = atomic.replace
+    rename = atomic.rename
 
     def fails(source: Path, target: Path) -> None:
         if ".tmp" in source.name:
             raise OSError(errno.EIO, "Input/output error")
         rename(source, target)
 
-    monkeypatch.setattr(atomic, "replace", fails)
+    monkeypatch.setattr(atomic, "rename", fails)
     with pytest.raises(TagwrightError, match="Input/output error"):
         save(tmp_path / "box", 8)
     assert number(tmp_path / "box") == 7

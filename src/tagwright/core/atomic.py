@@ -6,7 +6,7 @@ folders atomically: the old one is first renamed to `.NAME.previous`, and restor
 A symbolic link is kept; its target is replaced. On Windows, files can be synced only when opened for writing, nothing
 can be renamed to the name of a folder, and open files may not be renamed for a moment.
 
-`replace` alone renames in this package, and `_remove` alone deletes. Only what is Tagwright's own may be replaced or
+`rename` alone renames in this package, and `_remove` alone deletes. Only what is Tagwright's own may be replaced or
 deleted: temporaries by their names, a saved folder by its manifest, as far as this lists what the folder holds.
 """
 
@@ -80,7 +80,7 @@ def replace_locked(path: Path) -> Iterator[Path]:
         yield temporary
         _sync(temporary)
         _keep_mode(path, temporary)
-        replace(temporary, path)
+        rename(temporary, path)
         _sync_names(path.parent)
     finally:
         _remove(temporary)
@@ -130,8 +130,8 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts:
             _refuse_others(place, kind, parts, overwrite=overwrite, read=None)
             _try_to_write(place)
             if place.exists():
-                replace(place, _previous_folder(place))
-                replace(_previous_folder(place), place)
+                rename(place, _previous_folder(place))
+                rename(_previous_folder(place), place)
             return saved_version(place)
 
 
@@ -316,7 +316,7 @@ def _holder(lock: Path) -> str:
     return "another process"
 
 
-def replace(source: Path, target: Path) -> None:
+def rename(source: Path, target: Path) -> None:
     """Rename, retrying for five seconds: on Windows, virus scanners and readers hold files for a moment."""
     for left in reversed(range(100)):
         try:
@@ -372,7 +372,7 @@ def _try_to_write(place: Path) -> None:
     try:
         file.write_bytes(bytes(1 << 12))
         _sync(file)
-        replace(file, renamed)
+        rename(file, renamed)
     finally:
         _remove(file)
         _remove(renamed)
@@ -396,7 +396,7 @@ def _tidy(path: Path) -> None:
     """Remove temporaries of killed writers and their old folder, which is restored if there is no new one."""
     previous = _previous_folder(path)
     if previous.is_dir() and not path.exists() and (manifest_of(previous) or _is_empty(previous)):
-        replace(previous, path)
+        rename(previous, path)
     elif previous.is_dir() and path.is_dir() and is_whole(previous):
         with contextlib.suppress(OSError):
             _discard(previous, path)
@@ -409,14 +409,14 @@ def _exchange(new: Path, folder: Path) -> None:
     """Rename `new` to `folder`; the old folder is removed only after that."""
     previous = _previous_folder(folder)
     if not folder.exists():
-        replace(new, folder)
+        rename(new, folder)
     else:
-        replace(folder, previous)
+        rename(folder, previous)
         try:
-            replace(new, folder)
+            rename(new, folder)
         except BaseException:
             if not folder.exists():
-                replace(previous, folder)
+                rename(previous, folder)
             raise
         with contextlib.suppress(OSError):  # Windows, where a file of it is open: the next writer removes it
             _discard(previous, folder)
@@ -426,7 +426,7 @@ def _exchange(new: Path, folder: Path) -> None:
 def _discard(old: Path, folder: Path) -> None:
     """Remove an old folder. It is renamed first: half removed, it must not be read or restored."""
     doomed = temporary_beside(folder)
-    replace(old, doomed)
+    rename(old, doomed)
     _remove(doomed)
 
 

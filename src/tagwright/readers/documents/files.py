@@ -13,13 +13,13 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from heapq import merge
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from tagwright import registry as plugins
 from tagwright.core.atomic import scratch_folder
@@ -42,13 +42,13 @@ from tagwright.readers.documents.plain_text import (
     LABELS_BESIDE,
     MARKDOWN,
     SUFFIXES,
-    labels_beside,
     read_text,
     refuse_training_file,
+    with_labels_beside,
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv, read_xlsx
-from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_limits, within_time
+from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_time
 from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -180,17 +180,11 @@ def open_sources(
     _check_use(files, columns, encoding)
     files = [file._replace(ids=ids, alone=len(files) == 1, is_label=is_label) for file in files]
     for file in files:
-        if str(file.path) == "-":
-            yield from _spool_stream(sys.stdin.buffer, "standard input", file._replace(name=_STDIN), columns, encoding)
-        elif file.path.is_file():
+        if str(file.path) == "-" or not file.path.is_file():
+            yield from _read_stream(file, columns, encoding)
+        else:
             documents = _read(file, columns, encoding)
-            # a single file is not opened to see whether it may be skipped
-            name = _known_format(file) if not (file.alone or current_limits().collect) else ""
-            may_skip = not file.alone and (name not in READERS or READERS[name].paper)
-            yield str(file.path), _skip_unreadable(documents, damaged, collected) if may_skip else documents
-        else:  # a pipe can be read only once; guessing the format would consume it
-            with open_bytes(file.path) as pipe:
-                yield from _spool_stream(pipe, str(file.path), file, columns, encoding)
+            yield str(file.path), documents if file.alone else _skip_unreadable(file, documents, damaged, collected)
     ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
@@ -389,6 +383,8 @@ def _read(
     if format_.paper and name != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
     read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
+    if format_.labelled and _suffix(file.path) not in MARKDOWN:
+        read = partial(with_labels_beside, read)
     documents = within_time(read(file.path, columns) if format_.columns else read(file.path), file.path)
     own = encoding if format_.text else ""
     if changes := ({"encoding": own} if own else {}) | ({"is_label": file.is_label} if file.is_label else {}):
@@ -398,12 +394,7 @@ def _read(
     # the user has given the ids of rows, and refers to documents by them: a repeated one is an error
     if file.ids and not (format_.rows and not format_.paper):
         documents = file.ids.told_apart(documents, file.name)
-    beside = tuple[str, ...]()
-    if format_.labelled and _suffix(file.path) not in MARKDOWN:
-        with within_limits(encoding=own):
-            beside = labels_beside(file.path)
-    for line, document in documents:
-        yield line, replace(document, labels=beside or document.labels)
+    yield from documents
 
 
 def _name_documents(documents: Iterator[Located], file: _File, format_name: str, is_table: bool) -> Iterator[Located]:
@@ -455,27 +446,32 @@ def _read_registered(name: str, path: Path) -> Iterator[Located]:
 
 
 def _skip_unreadable(
-    documents: Iterator[Located], damaged: list[InputError], collected: list[InputError]
+    file: _File, documents: Iterator[Located], damaged: list[InputError], collected: list[InputError]
 ) -> Iterator[Located]:
+    """The documents of one file of several; its error is collected, or noted if it is a paper, or where others are."""
     try:
         yield from documents
     except InputError as error:
         if is_collected(error):
             collected.append(error)
-        else:
+        elif current_limits().collect or (name := _known_format(file)) not in READERS or READERS[name].paper:
             _log.warning("%s", error)
             damaged.append(error)
+        else:
+            raise
 
 
-def _spool_stream(
-    stream: IO[bytes], name: str, source: _File, columns: Columns | None, encoding: str
-) -> Iterator[tuple[str, Iterator[Located]]]:
-    """A stream, which can be read only once, copied to a file; errors name the stream."""
-    with scratch_folder() as folder:
+def _read_stream(file: _File, columns: Columns | None, encoding: str) -> Iterator[tuple[str, Iterator[Located]]]:
+    """Standard input or a pipe, copied to a file, as it can be read only once; errors name the stream."""
+    is_stdin = str(file.path) == "-"
+    name = "standard input" if is_stdin else str(file.path)
+    opened = nullcontext(sys.stdin.buffer) if is_stdin else open_bytes(file.path)
+    with opened as stream, scratch_folder() as folder:
         path = folder / Path(name).name
-        with path.open("wb") as file:
-            shutil.copyfileobj(stream, file)
-        yield name, _as_from(name, _read(source._replace(path=path), columns, encoding, _piped_format))
+        with path.open("wb") as copy:
+            shutil.copyfileobj(stream, copy)
+        file = file._replace(path=path, name=_STDIN if is_stdin else file.name)
+        yield name, _as_from(name, _read(file, columns, encoding, _piped_format))
 
 
 def _piped_format(path: Path) -> str:

@@ -1,7 +1,8 @@
 """Read text and Markdown files, and the labels in Annif's `.tsv` or `.key` file beside a document."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tagwright.core.checked import show
@@ -101,10 +102,11 @@ def parse_markdown(text: str) -> Document:
     return to_document(title, blocks)
 
 
-def labels_beside(path: Path) -> tuple[str, ...]:
-    """The labels in a file of the same name: URIs or names in a `.tsv`, or else names in a `.key`, one a line.
+def with_labels_beside(read: Callable[[Path], Iterator[Located]], path: Path) -> Iterator[Located]:
+    """The documents that `read` finds in a file, with the labels in a file of the same name, if there is one.
 
-    `Vocabulary.resolve` accepts both. Raises InputError with path and line.
+    They are URIs or names in a `.tsv`, or else names in a `.key`, one a line: `Vocabulary.resolve` accepts both.
+    Raises InputError with path and line.
     """
     uris, names = path.with_suffix(".tsv"), path.with_suffix(".key")
     labels: Iterable[str] = ()
@@ -112,7 +114,9 @@ def labels_beside(path: Path) -> tuple[str, ...]:
         labels = _subjects(uris)
     elif names.is_file():
         labels = (clean(name).strip() for _, name in open_lines(names) if name.strip())
-    return tuple(dict.fromkeys(labels))
+    beside = tuple(dict.fromkeys(labels))
+    for line, document in read(path):
+        yield line, replace(document, labels=beside or document.labels)
 
 
 def _subjects(path: Path) -> Iterator[str]:
