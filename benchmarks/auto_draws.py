@@ -65,7 +65,7 @@ def measure(draw: Draw, path: Path) -> dict[str, Any]:
     clock = time.process_time()
     tagger = fit_auto(draw) if draw.labelled else fit_zero_shot(draw)
     fitted = time.process_time()
-    run = tagger.tag(draw.scored, DEPTH).without(draw.task.own(draw.scored))
+    run = tagger.tag(draw.scored, DEPTH).without(draw.task.own_labels(draw.scored))
     tagged = time.process_time()
     gold, first = draw.task.gold(draw.scored), run.top(5)
     scores, record = by_document(run, gold), tagger.training.get("auto", NOTHING)

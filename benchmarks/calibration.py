@@ -269,7 +269,7 @@ def methods(options: argparse.Namespace) -> None:
 
 def of_method(method: str, draw: curve_methods.Draw) -> dict[str, float]:
     """P@5 and ECE@5 of a method that is trained on a draw, and its mean confidence."""
-    run = trained(method, draw).tag(draw.scored, 6).without(draw.task.own(draw.scored)).top(5)
+    run = trained(method, draw).tag(draw.scored, 6).without(draw.task.own_labels(draw.scored)).top(5)
     assert run.confidences is not None, method
     right, sure = run.held_by(draw.task.gold(draw.scored)), run.confidences.astype(np.float64)
     found = {"P@5": right.mean(), "confidence": sure.mean(), "ECE@5": calibration_error(sure, right)}

@@ -83,9 +83,9 @@ class Task:
 
     def gold(self, documents: Sequence[Document]) -> Run:
         """The labels of documents, without the documents themselves where they are labels."""
-        return self.labels.gold(documents, unknown="ignore").without(self.own(documents))
+        return self.labels.gold(documents, unknown="ignore").without(self.own_labels(documents))
 
-    def own(self, documents: Sequence[Document]) -> Ints:
+    def own_labels(self, documents: Sequence[Document]) -> Ints:
         """(documents,) the label that each is, -1 for none."""
         return corpora.own_labels(self.name, self.labels, documents).astype(np.int32)
 
@@ -199,7 +199,7 @@ def measure(method: str, draw: Draw) -> dict[str, Any]:
     clock = time.process_time()
     tagger = METHODS[method](draw)
     fitted = time.process_time()
-    own, gold = draw.task.own(draw.scored), draw.task.gold(draw.scored)
+    own, gold = draw.task.own_labels(draw.scored), draw.task.gold(draw.scored)
     run = tagger.tag(draw.scored, DEPTH).without(own)
     kept = tagger.training.get("auto", {}).get("kept")
     return {

@@ -16,7 +16,7 @@ from tagwright.combining.features import FIXED_SUM, OWN, Features
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.progress import count_items
-from tagwright.core.steps import State
+from tagwright.core.steps import State, Steps
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Retriever, Run
 
@@ -81,16 +81,21 @@ def with_stage_alone(tagger: Tagger, name: str, ranked: Examples) -> Tagger:
     return combination.with_curve(tagger, ranked)
 
 
-def store_examples(examples: Examples, weights: Mapping[str, float]) -> State:
-    """Return examples and weights as they are stored as a finished step."""
+def make_once(
+    steps: Steps, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
+) -> tuple[Examples, dict[str, float]]:
+    """Return the examples and weights that this step of a training makes, or made before it was interrupted."""
+    return _restore(steps.once(name, lambda: _state_of(*make())))
+
+
+def _state_of(examples: Examples, weights: Mapping[str, float]) -> State:
     run, gold, features = examples.run, examples.gold, examples.features
     arrays: dict[str, NDArray[Any]] = {"indptr": run.indptr, "labels": run.labels, "scores": run.scores}
     arrays |= {"values": features.values, "gold-indptr": gold.indptr, "gold": gold.labels}
     return State(arrays, {"features": list(features.names), "weights": dict(weights), "labels": examples.labels})
 
 
-def restore_examples(state: State) -> tuple[Examples, dict[str, float]]:
-    """Return what `store_examples` made a step of."""
+def _restore(state: State) -> tuple[Examples, dict[str, float]]:
     arrays, values = state.arrays, state.values
     run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))
     gold = Run(arrays["gold-indptr"], arrays["gold"], np.ones(len(arrays["gold"]), np.float32))

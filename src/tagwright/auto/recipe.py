@@ -179,7 +179,7 @@ class Data:
         self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
     ) -> tuple[Examples, Mapping[str, float]]:
         """Return candidates of the documents to train the combiner on, computed or read from the store, and weights."""
-        described, weights = examples.restore_examples(self.steps.once(name, lambda: examples.store_examples(*make())))
+        described, weights = examples.make_once(self.steps, name, make)
         judged = self.judged.take(self.chosen) if self.judged else None
         return combination.judged_only(described, judged), weights
 

@@ -41,15 +41,15 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
     return Tagger(first.vocabulary, retrievers, rerankers, steps=(combined,))
 
 
-def is_plain_sum(tagger: Tagger) -> bool:
-    """Whether the ranking is a weighted sum, perhaps with confidences, and nothing else."""
-    known = (find_last(tagger.steps, WeightedSum), confidence_of(tagger.steps))
-    return known[0] is not None and all(any(step is one for one in known) for step in tagger.steps)
+def plain_sum(tagger: Tagger) -> WeightedSum | None:
+    """Return the weighted sum that ranks, perhaps with confidences; None where there is any other step."""
+    combined, confidence = find_last(tagger.steps, WeightedSum), confidence_of(tagger.steps)
+    return combined if all(step is combined or step is confidence for step in tagger.steps) else None
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    combined = find_last(tagger.steps, WeightedSum)
-    if combined is None or not is_plain_sum(tagger) or tagger.pool != PoolOptions():
+    combined = plain_sum(tagger)
+    if combined is None or tagger.pool != PoolOptions():
         listed = ", ".join(tagger.stages)
         raise ConfigError(
             f"the tagger with the stages {listed} is no weighted sum over all candidates: it cannot be fused"

@@ -36,7 +36,7 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share_tries
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.fuse import is_plain_sum
+from tagwright.tagger.fuse import plain_sum
 from tagwright.tagger.language_model import with_model
 from tagwright.text.language import AUTO, check, parse_all, resolve
 from tagwright.text.lemmas import INSTALL as LEMMAS
@@ -205,9 +205,11 @@ def fit(
     """
     labels = _translate_labels(labels, config)
     if not by_language:
-        return with_model(_fit_stages(labels, config, documents), config.llm)
-    tagger = _by_language(labels, config, next(iter(documents), None))
-    return with_model(with_fitted_weights(tagger, documents) if config.weights is None else tagger, config.llm)
+        tagger = _fit_stages(labels, config, documents)
+    else:
+        tagger = _by_language(labels, config, next(iter(documents), None))
+        tagger = with_fitted_weights(tagger, documents) if config.weights is None else tagger
+    return with_model(tagger, config.llm)
 
 
 def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps = Steps()) -> Tagger:
@@ -222,12 +224,12 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
     read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, one of the stages lacks, or
     confidences were learned from labels for the weights that it has.
     """
-    stages, combined = tagger.retrievers, find_last(tagger.steps, WeightedSum)
+    stages, combined = tagger.retrievers, plain_sum(tagger)
     words = next((name for name in ("tfidf", "bm25") if name in stages), "")
     dense = [name for name in ("dense", SECOND) if name in stages]
     if len(documents) < FEWEST or not ("exact_match" in stages and words and dense):
         return tagger
-    if combined is None or combined.by != "evidence" or not is_plain_sum(tagger) or find_last(tagger.steps, Curve):
+    if combined is None or combined.by != "evidence" or find_last(tagger.steps, Curve):
         return tagger
     drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
     runs = _find_first(tagger, take_documents(documents, drawn), ("exact_match", words, *dense))
