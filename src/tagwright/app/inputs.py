@@ -114,13 +114,13 @@ def _zero_shot(chosen: Chosen, config: Config, first: Document | None, stack: Ex
 def _check_language(first: Document, language: str, labels: Vocabulary) -> None:
     """Warn if a document is clearly in another language of the names than --language says."""
     text, said_to_be = first.title_and_abstract or first.text, parse_all(language) if language != AUTO else ()
-    found = language_of(text, labels.frequent_languages) if len(text.split()) >= TELLING else ""
-    if found and said_to_be and found not in [each.code for each in said_to_be]:
-        given, other = " and ".join(map(str, said_to_be)), parse_all(found)[0]
+    spoken = language_of(text, labels.frequent_languages) if len(text.split()) >= TELLING else ""
+    if spoken and said_to_be and spoken not in [each.code for each in said_to_be]:
+        said, other = " and ".join(map(str, said_to_be)), parse_all(spoken)[0]
         problem = (
             "--language says that documents are in %s, but %s is in %s; --names-in is the language of names to print"
         )
-        _log.warning(problem, given, show(first.id), other)
+        _log.warning(problem, said, show(first.id), other)
 
 
 def fitted_tagger(chosen: Chosen, documents: Sequence[Document]) -> Tagger:
@@ -271,7 +271,7 @@ def in_languages_of(documents: Sequence[Document], chosen: Chosen, labels: Vocab
     if not chosen.labels or chosen.language not in ("", AUTO) or len(labels.languages) < 2:
         return labels
     languages = likely(documents)
-    codes = [each.code for each in parse_all(languages)] if languages else []
+    codes = [language.code for language in parse_all(languages)] if languages else []
     return Vocabulary(with_names_in(label, codes) for label in labels) if codes else labels
 
 
@@ -283,8 +283,8 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     """
     wanted, source = chosen.names_in, chosen.labels or chosen.model or "labels"
     if chosen.labels is None and chosen.language not in ("", AUTO, "none", "all"):
-        given = f"--language {chosen.language}"
-        raise ConfigError(f"{given} has no effect on a saved tagger alone (--model); for its names, --names-in")
+        flag = f"--language {chosen.language}"
+        raise ConfigError(f"{flag} has no effect on a saved tagger alone (--model); for its names, --names-in")
     if chosen.names_in and not labels.languages:
         raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
     chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()

@@ -96,8 +96,8 @@ def enrich(
     elif tagger:
         found = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
     suggestions = {} if found is None else {"suggestions": of_run(found, names, asked)}
-    given: dict[str, Any] = {"names_in": asked, "reviews": reviews, "read": (corpus, places), **suggestions}
-    given |= {"reading": read_as, "replace_gone": replace_gone, "changed_texts": changed_texts}
-    enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **given)
+    arguments: dict[str, Any] = {"names_in": asked, "reviews": reviews, "read": (corpus, places), **suggestions}
+    arguments |= {"reading": read_as, "replace_gone": replace_gone, "changed_texts": changed_texts}
+    enriched, added, replaced = enriched_copy(records, output, names, source=source, agency=agency, **arguments)
     taken_out = f", {replaced:,} of an earlier copy taken out" if replaced else ""
     print(f"{plural(added, 'subject')} added to {plural(enriched, 'record')}{taken_out}: {output}")
