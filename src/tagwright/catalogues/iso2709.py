@@ -93,7 +93,7 @@ def _parts(record: bytes) -> tuple[list[bytes], bytes]:
     directory, data = record[24 : base - 1], record[base:-1]
     ended = base and record[base - 1 : base] == data[-1:] == b"\x1e"
     entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
-    if not ended or int(record[:5]) != len(record) or not all(re.fullmatch(rb"...\d{9}", each) for each in entries):
+    if not ended or int(record[:5]) != len(record) or not all(re.fullmatch(rb"...\d{9}", entry) for entry in entries):
         raise ValueError("its lengths do not fit")
     return entries, data
 
