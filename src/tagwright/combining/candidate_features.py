@@ -63,7 +63,7 @@ class CandidateFeatures:
     @cached_property
     def label_features(self) -> dict[str, Floats]:
         """Numbers (labels,) by name; of counts the logarithm, log(1 + count)."""
-        counts = {name: np.log1p(each).astype(np.float32) for name, each in (self.counts or {}).items()}
+        counts = {name: np.log1p(count).astype(np.float32) for name, count in (self.counts or {}).items()}
         return {**label_properties(self.labels), **counts}
 
     def chosen(self, pool: CandidatePool, run: Run) -> Mask:
@@ -122,7 +122,7 @@ class CandidateFeatures:
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary; parameters of single labels are kept by id."""
         old = places_of(labels, before)  # of a new label -1, the 0 at the end
-        counts = {name: np.append(each, 0)[old] for name, each in self.counts.items()} if self.counts else None
+        counts = {name: np.append(count, 0)[old] for name, count in self.counts.items()} if self.counts else None
         nearest = self.nearest.with_labels(before, labels) if self.nearest else None
         return replace(self, labels=labels, counts=counts, nearest=nearest)
 
@@ -153,7 +153,7 @@ class CandidateFeatures:
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
     """(documents,) characters of the title, of title and abstract, and of all text."""
-    lengths = [(len(each.title), len(each.title_and_abstract), len(each.text)) for each in documents]
+    lengths = [(len(document.title), len(document.title_and_abstract), len(document.text)) for document in documents]
     columns = np.array(lengths, np.int64).reshape(-1, 3).T
     return dict(zip(("title", "abstract", "text"), columns, strict=True))
 
