@@ -69,7 +69,7 @@ class StringTable(Sequence[str]):
     def __getitem__(self, position: slice) -> tuple[str, ...]: ...
     def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
         if isinstance(position, slice):
-            return tuple(self[each] for each in range(len(self))[position])
+            return tuple(self[place] for place in range(len(self))[position])
         position = range(len(self))[position]
         return _decode(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
 
@@ -155,10 +155,10 @@ class StringIndex(Mapping[str, int]):
         return cls(StringTable.of(texts), Lookup.of(texts))
 
     def __getitem__(self, text: str) -> int:
-        found = self.search(text)
-        if found is None:
+        place = self.search(text)
+        if place is None:
             raise KeyError(text)
-        return found
+        return place
 
     def get(self, text: str, default: T = None) -> int | T:  # type: ignore[assignment]
         """Return the position of a text, or the default, without the price of an exception.
@@ -171,8 +171,8 @@ class StringIndex(Mapping[str, int]):
         self._searches += 1
         if len(self) < min(4 * self._searches, 1 << 18):
             self._positions = dict(zip(self.texts, range(len(self)), strict=True))
-        found = self.search(text)
-        return default if found is None else found
+        place = self.search(text)
+        return default if place is None else place
 
     def search(self, text: str) -> int | None:
         """Return the position to which the checksum of a text leads, None where the text is not there."""
