@@ -43,12 +43,12 @@ def _task(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
 
     The labels to choose from are in the task: `<Choices value="$suggestions">`, with ids as aliases.
     """
-    ids = [each.id for each in suggested]
+    ids = [suggestion.id for suggestion in suggested]
     options = [
         {"value": each.name, "alias": each.id, "html": f"{escape(each.name)} ({each.score:.2f})"} for each in suggested
     ]
     result = {"from_name": "labels", "to_name": "text", "type": "choices", "value": {"choices": ids}}
-    mean = sum(each.score for each in suggested) / max(1, len(suggested))
+    mean = sum(suggestion.score for suggestion in suggested) / max(1, len(suggested))
     prediction = {"model_version": "tagwright", "score": round(mean, 4), "result": [result] if ids else []}
     return {"data": {**_texts(document), "suggestions": options}, "predictions": [prediction]}
 

@@ -312,7 +312,7 @@ def _in_folder(folder: Path, format: str | None, left: list[Path]) -> list[_File
     named = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
     named = [(path, name) for path, name in named if not any(part[0] == "." for part in name.parts)]
     saved = {path.parent for path, _ in named if path.name == "state.json" and (path.parent / _INFO).is_file()}
-    tables = {each / name for each in saved for name in _tables_of(each)}
+    tables = {dataset / name for dataset in saved for name in _tables_of(dataset)}
     beside = {each / name for each in saved for name in ("state.json", _INFO)} | {each.parent / _DICT for each in saved}
 
     def is_read(path: Path) -> bool:
@@ -332,7 +332,7 @@ def _tables_of(dataset: Path) -> list[str]:
     """The names of the Arrow files of a folder that `save_to_disk` of Hugging Face wrote. Raises InputError."""
     state = dataset / "state.json"
     try:
-        return [each["filename"] for each in json.loads(state.read_bytes())["_data_files"]]
+        return [file["filename"] for file in json.loads(state.read_bytes())["_data_files"]]
     except (ValueError, LookupError, TypeError):
         raise InputError("is no state of a saved dataset, expected the names of its Arrow files", state) from None
 

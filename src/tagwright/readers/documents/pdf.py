@@ -60,8 +60,8 @@ def read_pdf(path: Path) -> Iterator[Located]:
     texts = [join_lines([line.text for line in paragraph]) for paragraph in paragraphs]
     is_file_name = re.fullmatch(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", said["Title"], re.IGNORECASE)
     title = "" if is_file_name else said["Title"]
-    largest = max((each[0].size for each in paragraphs if each[0].page == 0), default=0.0)
-    place = next((place for place, each in enumerate(paragraphs) if each[0].size == largest), 0)
+    largest = max((paragraph[0].size for paragraph in paragraphs if paragraph[0].page == 0), default=0.0)
+    place = next((place for place, paragraph in enumerate(paragraphs) if paragraph[0].size == largest), 0)
     if texts[place].casefold() == title.casefold() or (not title and len(texts[place]) <= LONGEST_TITLE):
         title = texts.pop(place)
     metadata = keep_present(
