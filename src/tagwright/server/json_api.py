@@ -117,7 +117,7 @@ class JsonApi:
         model = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
         label = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_TEXT), "description": _TEXT})
         search = query("q", _TEXT, required=True), query("model", _TEXT), query("limit", OPTIONS["limit"])
-        options = [query(name, each) for name, each in _ADDRESS.items()]
+        options = [query(name, option) for name, option in _ADDRESS.items()]
         status = object_({"status": _TEXT})
         return [
             Operation("GET", "/api/models", self.list_models, object_({"models": array(model)})),
@@ -231,8 +231,8 @@ class JsonApi:
             pairs = zip(documents, suggested, strict=True)
             answers = [{**_answer(document, each, stages), "version": model.version} for document, each in pairs]
             if names_in := options.get("names_in"):
-                for each in chain.from_iterable(one["suggestions"] for one in answers):
-                    each["language"] = model.label(each["id"]).named_in(names_in)[1]
+                for suggestion in chain.from_iterable(one["suggestions"] for one in answers):
+                    suggestion["language"] = model.label(suggestion["id"]).named_in(names_in)[1]
             return answers
 
         return await asyncio.to_thread(answered)
@@ -305,9 +305,9 @@ def sent_document(fields: Mapping[str, Any]) -> Document:
 def _answer(document: Document, suggestions: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
     """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
     if stages is None:
-        return {"id": document.id, "suggestions": [_suggestion(each) for each in suggestions]}
-    explained = [{**_suggestion(each), **_explanation(each, document)} for each in suggestions]
-    known = meanings((reason for each in suggestions for reason in each.reasons), stages)
+        return {"id": document.id, "suggestions": [_suggestion(suggestion) for suggestion in suggestions]}
+    explained = [{**_suggestion(suggestion), **_explanation(suggestion, document)} for suggestion in suggestions]
+    known = meanings((reason for suggestion in suggestions for reason in suggestion.reasons), stages)
     return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
 
 
@@ -322,14 +322,14 @@ def _explanation(suggestion: Suggestion, document: Document) -> dict[str, Any]:
     """The fields that say why a label is suggested, with at most 1,000 characters of each span."""
     evidence = [
         {
-            "stage": each.stage, "rank": each.rank, "score": each.score,
+            "stage": piece.stage, "rank": piece.rank, "score": piece.score,
             "spans": [
                 {"start": span.start, "end": span.end, "weight": span.weight,
                  "text": document.text[span.start : min(span.end, span.start + 1000)]}
-                for span in each.spans
+                for span in piece.spans
             ],
         }
-        for each in suggestion.evidence
+        for piece in suggestion.evidence
     ]  # fmt: skip
     translated = {"translated": list(suggestion.translated)} if suggestion.translated else {}
-    return {"reasons": [each.to_json() for each in suggestion.reasons], "evidence": evidence, **translated}
+    return {"reasons": [reason.to_json() for reason in suggestion.reasons], "evidence": evidence, **translated}
