@@ -164,7 +164,7 @@ class Config(Checked):
     @property
     def all_stages(self) -> tuple[str, ...]:
         """The stages, with that of a second encoder after the first."""
-        return tuple(each for name in self.stages for each in (self.encoders if name == "dense" else (name,)))
+        return tuple(stage for name in self.stages for stage in (self.encoders if name == "dense" else (name,)))
 
     @property
     def weight_of(self) -> dict[str, float]:
@@ -233,12 +233,12 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
         return tagger
     drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
     runs = _find_first(tagger, take_documents(documents, drawn), ("exact_match", words, *dense))
-    found = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
+    agreements = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
     fitted_before = combined.agreements.documents
-    weights = found.weights(_usual_weights(stages) if fitted_before else combined.weights, words)
+    weights = agreements.weights(_usual_weights(stages) if fitted_before else combined.weights, words)
     named = ", ".join(f"{name} {weight:.2g}" for name, weight in weights.items())
-    note(f"{found.reason}: weights {named} ({setting('weights', 'fixed')} for the usual ones)")
-    fitted = replace(combined, weights={**combined.weights, **weights}, agreements=found)
+    note(f"{agreements.reason}: weights {named} ({setting('weights', 'fixed')} for the usual ones)")
+    fitted = replace(combined, weights={**combined.weights, **weights}, agreements=agreements)
     return replace(tagger, steps=(fitted, *tagger.steps[1:]))
 
 
@@ -249,7 +249,7 @@ def _find_first(tagger: Tagger, documents: Sequence[Document], names: Iterable[s
         found, own = tagger.retrieve(tagger.read(batch)), tagger.vocabulary.own(batch)
         for name in names:
             runs.setdefault(name, []).append(found[name].without(own).top(FIRST))
-    return {name: Run.concat(each) for name, each in runs.items()}
+    return {name: Run.concat(parts) for name, parts in runs.items()}
 
 
 def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
@@ -259,8 +259,8 @@ def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
 
 
 def _translate_labels(labels: Vocabulary, config: Config) -> Vocabulary:
-    found = translate_names(labels) if config.translation else labels
-    return labels if found is labels else Vocabulary(found)
+    translated = translate_names(labels) if config.translation else labels
+    return labels if translated is labels else Vocabulary(translated)
 
 
 def _fit_stages(
@@ -327,10 +327,10 @@ def _stages(
     dense = {name: cast("Dense", _stage(name, labels, config)) for name in names if name in config.encoders}
     readings = [(stage, stage.read(ahead)) for stage in dense.values() if ahead]
     with ThreadPoolExecutor(1) as thread:
-        found = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
+        searches = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
         stages = {name: dense[name] if name in dense else _stage(name, labels, config) for name in names}
-    for each in found:
-        each.result()
+    for search in searches:
+        search.result()
     return stages
 
 
