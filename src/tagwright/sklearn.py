@@ -295,7 +295,7 @@ def _as_json(options: Mapping[str, Any]) -> str:
         if isinstance(value, Path):
             return str(value)
         if is_dataclass(value) and not isinstance(value, type | Tagger):
-            return {each.name: getattr(value, each.name) for each in fields(value)}
+            return {field.name: getattr(value, field.name) for field in fields(value)}
         raise ConfigError(f"memory keeps taggers by their options, and {show(value)} has no text; leave memory out")
 
     return json.dumps(options, default=plain, sort_keys=True)

@@ -118,7 +118,7 @@ def measure_gains(fitted: FittedCombiner, options: CombinerOptions) -> dict[str,
     whole = _logistic(examples, names, options)
     lost = {
         group: whole - _logistic(examples, [name for name in names if name.partition(": ")[0] != group], options)
-        for group in count_items("measuring gains", [each for each in groups if each != FIXED_SUM])
+        for group in count_items("measuring gains", [group for group in groups if group != FIXED_SUM])
     }
     return dict(sorted(lost.items(), key=lambda each: -each[1].mean()))
 

@@ -352,10 +352,10 @@ def _parts(grams: Sequence[str], shared: Callable[[str], bool]) -> Iterator[tupl
     """
     whole = _join_ngrams(grams)
     for is_shared, run in groupby(grams, shared):
-        part = _join_ngrams(found := list(run))
+        part = _join_ngrams(words := list(run))
         is_whole = part == whole or all(map(shared, _ngrams(part)))
         if is_shared and (len(part) >= LONG_PART or (len(part) >= WHOLE_PART and is_whole)):
-            yield part, found
+            yield part, words
 
 
 def _join_ngrams(grams: Sequence[str]) -> str:
