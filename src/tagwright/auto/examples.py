@@ -110,9 +110,8 @@ def measure_gains(fitted: FittedCombiner, options: CombinerOptions) -> dict[str,
     """
     if fitted.ranker is None:
         return {}
-    examples = fitted.examples
-    drawn = np.random.default_rng(options.seed).permutation(len(examples.run))[:SHOWN]
-    examples = examples.take(np.sort(drawn))
+    drawn = np.random.default_rng(options.seed).permutation(len(fitted.examples.run))[:SHOWN]
+    examples = fitted.examples.take(np.sort(drawn))
     names = examples.features.names
     groups = dict.fromkeys(name.partition(": ")[0] for name in names)
     whole = _logistic(examples, names, options)

@@ -262,10 +262,8 @@ def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
 def _options_of_address(fields: QueryParams) -> dict[str, Any]:
     """The options in an address, checked. Raises Problem (400)."""
     texts = {name: fields.get(name) for name in ("model", "names_in", "language")}
-    limit = parse_whole_number(fields.get("limit", str(MAX_LABELS)))
-    return options_of(
-        {**texts, **label_rules(fields), "limit": limit, "evidence": fields.get("evidence", "") in ("1", "true")}
-    )
+    evidence, limit = fields.get("evidence") in ("1", "true"), parse_whole_number(fields.get("limit", str(MAX_LABELS)))
+    return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
 
 
 def document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:

@@ -177,13 +177,10 @@ class Config(Checked):
     @property
     def resolved(self) -> dict[str, Any]:
         """The encoder for the record: a model of the Hugging Face Hub with its revision."""
-        if not self.encoders or (self.encoder == AUTO and not has_packaged()):
+        if not self.encoders or (self.encoder == AUTO and not has_packaged()) or given.find(self.encoder):
             return {}
-        if given.find(self.encoder):
-            return {}
-        return {
-            "encoder": "+".join(pin_revision(PACKAGED if name == AUTO else name) for name in self.encoders.values())
-        }
+        pinned = (pin_revision(PACKAGED if name == AUTO else name) for name in self.encoders.values())
+        return {"encoder": "+".join(pinned)}
 
 
 @pause_collection()
@@ -203,12 +200,13 @@ def fit(
     quote: see `Vocabulary.text_languages`. Stages for the language of the first document are made now, those for others
     when they come, and weights suit the documents, unless options name some.
     """
-    labels = _translate_labels(labels, config)
-    if not by_language:
-        tagger = _fit_stages(labels, config, documents)
-    else:
+    translated = translate_names(labels) if config.translation else labels
+    labels = labels if translated is labels else Vocabulary(translated)
+    if by_language:
         tagger = _by_language(labels, config, next(iter(documents), None))
         tagger = with_fitted_weights(tagger, documents) if config.weights is None else tagger
+    else:
+        tagger = _fit_stages(labels, config, documents)
     return with_model(tagger, config.llm)
 
 
@@ -256,11 +254,6 @@ def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
     """The weights of retrievers that are as they are where nothing tells otherwise."""
     usual = {name: WEIGHTS.get(name, 1.0) for name in stages}
     return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
-
-
-def _translate_labels(labels: Vocabulary, config: Config) -> Vocabulary:
-    translated = translate_names(labels) if config.translation else labels
-    return labels if translated is labels else Vocabulary(translated)
 
 
 def _fit_stages(
