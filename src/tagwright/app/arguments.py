@@ -139,10 +139,7 @@ def _print_details(context: typer.Context, wanted: bool) -> None:
 
 
 Verbose = Annotated[bool, typer.Option("--verbose", callback=_print_details, help="Say also what was tried, and why.")]
-
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_silence_command, help="No progress bars, no hints.")]
-
-
 MonitorLog = Annotated[
     Path | None,
     Written(log=True),
@@ -152,8 +149,6 @@ MonitorLog = Annotated[
         help="Append a record of each tagged document, without its text, for `tagwright monitor`.",
     ),
 ]
-
-
 Report = Annotated[Path | None, Written(own=REPORT), typer.Option(help="Write an HTML page with tables and plots.")]
 
 
@@ -186,12 +181,18 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The tagger: a saved one, with another vocabulary if one is given, or else the zero-shot method."""
+class Basis:
+    """The vocabulary and its language, and a saved tagger."""
 
     labels: LabelFile = None
     language: Language = ""
     model: Model = None
+
+
+@dataclass(frozen=True)
+class Chosen(Basis):
+    """The tagger: a saved one, with another vocabulary if one is given, or else the zero-shot method."""
+
     settings: Settings = field(default_factory=list)
     offline: Offline = False
 

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tagwright.app.arguments import Chosen, Named, Reading
+from tagwright.app.arguments import Basis, Chosen, Named, Reading
 from tagwright.core.checked import build, show
 from tagwright.core.display import plural
 from tagwright.core.garbage import freeze_collection
@@ -169,13 +169,13 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
     return with_model(loaded, options)
 
 
-def read(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Corpus:
+def read(docs: Sequence[str], reading: Reading, chosen: Basis) -> Corpus:
     """The documents, all of which are read and checked. chosen: as for `sources`. Raises ConfigError, InputError."""
     with within_limits(is_label=_label_test(chosen)):
         return Corpus.read(*docs, **options_of(reading))
 
 
-def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
+def _label_test(chosen: Basis) -> Callable[[str], bool] | None:
     """Whether a text is a label of the tagger or the file that is chosen; None for none."""
 
     def known() -> Vocabulary:
@@ -185,7 +185,7 @@ def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
     return label_test(known) if chosen.labels or chosen.model else None
 
 
-def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[Document]:
+def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Basis) -> Iterator[Document]:
     """Yield the documents one by one, without lines and rows that cannot be read. chosen: as for `sources`.
 
     These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless of some
@@ -223,7 +223,7 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
         skip(damaged.values())
 
 
-def sources(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[tuple[str, Iterator[Located]]]:
+def sources(docs: Sequence[str], reading: Reading, chosen: Basis) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others."""
     return open_sources(*docs, **options_of(reading), is_label=_label_test(chosen))
 
@@ -258,7 +258,7 @@ def record_suggestions(
         yield document, suggested
 
 
-def vocabulary(chosen: Chosen) -> Vocabulary:
+def vocabulary(chosen: Basis) -> Vocabulary:
     """The labels of a file or of a saved tagger, which is not loaded itself."""
     if chosen.model and not chosen.labels:
         read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
@@ -266,7 +266,7 @@ def vocabulary(chosen: Chosen) -> Vocabulary:
     return _labels_of_file(chosen.labels, chosen.language)
 
 
-def in_languages_of(documents: Sequence[Document], chosen: Chosen, labels: Vocabulary) -> Vocabulary:
+def in_languages_of(documents: Sequence[Document], chosen: Basis, labels: Vocabulary) -> Vocabulary:
     """Show the labels of a file by their names in the languages of the documents, if no other was asked for."""
     if not chosen.labels or chosen.language not in ("", AUTO) or len(labels.languages) < 2:
         return labels
