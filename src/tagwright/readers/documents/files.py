@@ -418,7 +418,8 @@ def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]
     try:
         yield from documents
     except EncodingError as error:
-        if not error.encoding or not _has_encoding(format):
+        beside_page = format in _SAYING_WRONGLY and Path(error.path or "").suffix in LABELS_BESIDE  # in UTF-8
+        if not error.encoding or not _has_encoding(format) or beside_page:
             raise
         problem = f"{error.problem}, or name the encoding of documents: {option('encoding', error.encoding)}"
         raise InputError(problem, error.path, error.line) from None
