@@ -45,6 +45,14 @@ def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    """The folder of a tiny encoder."""
+    from tests.tiny import tiny_encoder
+
+    return str(tiny_encoder(tmp_path / "tiny"))
+
+
+@pytest.fixture
 def one_thread() -> Iterator[None]:
     """Torch computes with one thread: with several, the last digit of a sum may differ from run to run."""
     import torch

@@ -69,16 +69,16 @@ if not TYPE_CHECKING:  # a type checker knows all names from above, and says whe
 
     def __getattr__(name: str) -> Any:
         if name in ("rts", "maclr", "micol", "futex", "svm", "depl"):
-            found: Any = import_module(f"tagwright.papers.{name}")
+            member: Any = import_module(f"tagwright.papers.{name}")
         elif name in ("auto", "sklearn"):
             return import_module(f"tagwright.{name}")
         else:
             module = next((module for module, names in _PLACES.items() if name in names), None)
             if module is None:
                 raise AttributeError(f"module 'tagwright' has no attribute {name!r}")
-            found = getattr(import_module(module), name)
-        globals()[name] = found  # the next access finds it at once
-        return found
+            member = getattr(import_module(module), name)
+        globals()[name] = member  # the next access finds it at once
+        return member
 
 
 def __dir__() -> list[str]:

@@ -23,7 +23,7 @@ def application(*models: Path | str, token: str | None = None) -> "Starlette":
     from tagwright.server.access import Access
     from tagwright.server.serving import saved_models
 
-    given = [str(each) for each in models] or [os.environ.get("TAGWRIGHT_MODEL", "")]
+    given = [str(model) for model in models] or [os.environ.get("TAGWRIGHT_MODEL", "")]
     if given == [""]:
         raise ConfigError("which tagger? give its folder, or name it in TAGWRIGHT_MODEL")
     access = Access.of(os.environ.get("TAGWRIGHT_TOKEN") if token is None else token, None)

@@ -121,13 +121,13 @@ def _answers(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> I
             yield "score gives only zeros; give documents for which it does not"
         return
     yield from _bad_run(stage.find(none), 0, size)
-    found = stage.find(reading)
-    if problems := [*_bad_run(found, len(documents), size)]:
+    run = stage.find(reading)
+    if problems := [*_bad_run(run, len(documents), size)]:
         yield from problems
         return
-    if not len(found.labels):
+    if not len(run.labels):
         yield "find finds no label; give documents for which it does"
-    if not _is_alike(stage.score(reading, found), found.scores):
+    if not _is_alike(stage.score(reading, run), run.scores):
         yield "find and score give the same candidates different scores"
 
 
@@ -158,7 +158,7 @@ def _evidence(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> 
         if len(spans) != len(best):
             yield f"spans gives {len(spans)} tuples for {len(best)} labels, expected one each, if only an empty one"
             return
-        if spans != [each for label in best for each in stage.spans(document, [label])]:
+        if spans != [span for label in best for span in stage.spans(document, [label])]:
             yield f"spans gives a label other evidence when it is asked for several (document {document.id})"
         for each in spans:
             if wrong := next((span for span in each if not 0 <= span.start < span.end <= len(document.text)), None):

@@ -286,7 +286,7 @@ class Run:
         """
         sizes = [np.zeros(1, np.int64), *(np.diff(run.indptr) for run in runs)]
         confidences = [run.confidences for run in runs if len(run.labels)]
-        known = [each for each in confidences if each is not None]
+        known = [confidence for confidence in confidences if confidence is not None]
         return cls(
             np.cumsum(np.concatenate(sizes)),
             np.concatenate([np.zeros(0, np.int32), *(run.labels for run in runs)]),
@@ -367,9 +367,9 @@ class Run:
         keys, wanted = self.keys(width), candidates.keys(width)
         keys = keys[order := np.argsort(keys, kind="stable")]  # the fastest for rows one after the other
         place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-        found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        is_held = keys[place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
         scores = np.zeros(len(wanted), np.float32)
-        scores[found] = self.scores[order][place[found]]
+        scores[is_held] = self.scores[order][place[is_held]]
         return scores
 
     def keep(self, mask: Mask) -> Run:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tiny import tiny_encoder
 
 import tagwright as tw
 from tagwright.api.options import machine
@@ -27,11 +26,6 @@ from tagwright.sklearn import TaggerClassifier
 NAMES = ["Bees", "Orchards", "Tax law"]
 BEES, TAX = "Honey bees visit apple orchards.", "A new tax law."
 WORDS: dict[str, Any] = {"stages": ["exact_match", "tfidf"], "language": "english"}
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return str(tiny_encoder(tmp_path / "tiny"))
 
 
 @pytest.fixture

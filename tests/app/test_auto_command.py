@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.papers.topics import DOCUMENTS, LABELS
+from tests.reviewed import reviewed
 from typer.testing import CliRunner, Result
 
 from tagwright import zero_shot
 from tagwright.app.cli import app
 from tagwright.errors import TagwrightError
-from tagwright.review.decisions import Decisions
-from tagwright.review.events import Decision, Verdict
-from tagwright.review.file import ReviewFile
+from tagwright.review.events import Verdict
 from tagwright.tagger import Tagger
 
 QUICK = ["--set", 'stages=["exact_match", "tfidf"]', "--language", "english"]
@@ -45,14 +43,6 @@ def run(*arguments: str) -> Result:
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
-
-
-def reviewed(file: Path, *verdicts: tuple[str, str, str, Verdict]) -> Path:
-    with closing(ReviewFile(file)) as opened:
-        Decisions(opened).add_all(
-            [Decision(document=d, label=label, reviewer=who, action=what, rank=1) for d, label, who, what in verdicts]
-        )
-    return file
 
 
 def test_what_was_tried_is_printed_and_the_tagger_saved(trained: tuple[Path, str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.papers.topics import LABELS
+from tests.reviewed import reviewed
 
 from tagwright.errors import InputError
 from tagwright.review.applied import apply_reviews
@@ -17,14 +18,6 @@ from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document, Run
-
-
-def reviewed(file: Path, *verdicts: tuple[str, str, str, Verdict]) -> Path:
-    with closing(ReviewFile(file)) as opened:
-        Decisions(opened).add_all(
-            [Decision(document=d, label=label, reviewer=who, action=what, rank=1) for d, label, who, what in verdicts]
-        )
-    return file
 
 
 def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(

@@ -29,11 +29,6 @@ LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label(
 DOCUMENTS = [Document("1", "The bees"), Document("2", "Money in the bank")]
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return str(tiny_encoder(tmp_path / "tiny"))
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -104,7 +104,7 @@ def train(
     with silence(not progress), model_settings(device=device, offline=offline):
         gold = y
         if y is not None and find_method(method).learns == "either":
-            gold = [() if each is None else each for each in y]
+            gold = [() if labels_of is None else labels_of for labels_of in y]
         try:
             config = configuration(method, nest_training_options(method, options), language, paper=paper)
         except UnknownOptionError as error:
@@ -202,14 +202,14 @@ def compare(
     from tagwright.evaluation.scores import check_measures
     from tagwright.evaluation.significance import compare_all
 
-    *given, gold = found or (None,)
-    named = _name_taggers(given)
+    *compared, gold = found or (None,)
+    named = _name_taggers(compared)
     check_measures(measures or ())
     if isinstance(gold, Run):
-        if not all(isinstance(each, Run) for each in named.values()):
+        if not all(isinstance(run, Run) for run in named.values()):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
         _check_rules_of_runs(rules)
-        runs = {name: each for name, each in named.items() if isinstance(each, Run)}
+        runs = {name: run for name, run in named.items() if isinstance(run, Run)}
         above = None if labels is None else dataset.ancestors_in(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
@@ -235,8 +235,8 @@ def report(
     from tagwright.evaluation import dataset
     from tagwright.evaluation.report import page
 
-    *given, gold = found or (None,)
-    named = _name_taggers(given)
+    *taggers, gold = found or (None,)
+    named = _name_taggers(taggers)
     check_output(Path(output))
     with silence(not progress):
         task, runs = _suggest_for_each(named, gold, y, labels, train, rules)
@@ -269,15 +269,15 @@ def _name_taggers(given: Sequence[Any]) -> dict[str, Tagger | Run]:
     from tagwright.evaluation.significance import run_names
 
     if len(given) == 1 and isinstance(given[0], Mapping):
-        found = {str(name): each for name, each in given[0].items()}
+        by_name = {str(name): each for name, each in given[0].items()}
     else:
-        found = dict(zip(run_names(len(given)), given, strict=True))
-    for each in found.values():
+        by_name = dict(zip(run_names(len(given)), given, strict=True))
+    for each in by_name.values():
         if not isinstance(each, Tagger | Run):
             raise ConfigError(f"got {show(each)}, expected taggers or runs, and last the documents with their labels")
-    if not found:
+    if not by_name:
         raise ConfigError("no tagger and no run is given; give some, and last the documents with their labels")
-    return found
+    return by_name
 
 
 def _suggest_for_each(
@@ -293,7 +293,7 @@ def _suggest_for_each(
     from tagwright.evaluation import dataset
 
     check_names(rules, dataset.EvaluationArguments.__annotations__)
-    taggers = [each for each in found.values() if isinstance(each, Tagger)]
+    taggers = [tagger for tagger in found.values() if isinstance(tagger, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary
     elif labels is not None:
@@ -307,10 +307,10 @@ def _suggest_for_each(
     task = dataset.evaluation_set(_corpus(gold, y, vocabulary), vocabulary, seen, **rules)
     deepest = dataset.depth_for(measures)
     runs = {
-        name: task.align(each)
-        if isinstance(each, Run)
-        else dataset.tag(each, task, deepest, f"the tagger {name}".strip())
-        for name, each in found.items()
+        name: task.align(tagger_or_run)
+        if isinstance(tagger_or_run, Run)
+        else dataset.tag(tagger_or_run, task, deepest, f"the tagger {name}".strip())
+        for name, tagger_or_run in found.items()
     }
     return task, runs
 

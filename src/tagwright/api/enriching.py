@@ -72,7 +72,7 @@ def enrich(
             if (row := rows.get(line)) is None:
                 return ()
             had = {position for _, _, position, _ in names.subjects(corpus[row])}
-            return [each for each in of_row(row) or () if names.index[each.id] not in had and not each.kept]
+            return [subject for subject in of_row(row) or () if names.index[subject.id] not in had and not subject.kept]
 
         with within_limits(encoding=reading.get("encoding") or ""):
             columns = reading.get("columns") or {}
@@ -98,7 +98,7 @@ def _rank_reviewed_first(
         )._replace(kept=label in outcome.unpressed and names.index[label] in had)
         for label, (suggested, date) in outcome.accepted.items()
     ]
-    return [*accepted, *(each for each in others(row) or () if each.id not in outcome.settled)]
+    return [*accepted, *(subject for subject in others(row) or () if subject.id not in outcome.settled)]
 
 
 PROGRAM = "from tagwright.api.enriching import main; main()"
@@ -108,13 +108,13 @@ PROGRAM = "from tagwright.api.enriching import main; main()"
 def main() -> None:
     """Enrich as the JSON on the command line says; print what is left out, or what the problem is, as JSON."""
     logging.basicConfig(format="%(message)s")
-    given, left_out = json.loads(sys.argv[1]), [LeftOut({}, {})]
-    paths = {name: Path(given.pop(name)) for name in ("records", "output", "names", "reviews")}
+    arguments, left_out = json.loads(sys.argv[1]), [LeftOut({}, {})]
+    paths = {name: Path(arguments.pop(name)) for name in ("records", "output", "names", "reviews")}
     records, output, names = paths["records"], paths["output"], Vocabulary.load(paths["names"])
     answer: dict[str, object] = {"problem": "", "line": None, "of_file": False}
-    with on_command_line() if given.pop("is_command") else nullcontext():
+    with on_command_line() if arguments.pop("is_command") else nullcontext():
         try:
-            enrich(records, output, names, reviews=paths["reviews"], account=left_out.append, **given)
+            enrich(records, output, names, reviews=paths["reviews"], account=left_out.append, **arguments)
         except InputError as error:
             answer |= {"problem": error.problem, "line": error.line, "of_file": True}
         except TagwrightError as error:

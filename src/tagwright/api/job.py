@@ -264,14 +264,14 @@ class Job:
             return own_loss, *self._unlearnt(documents, vocabulary)
         keywords: dict[str, Keywords] = {}
         if self.keywords is not None:
-            given = self.keywords
-            keywords["keywords"] = read_keywords(given, vocabulary.index) if isinstance(given, Path) else given
+            words = self.keywords
+            keywords["keywords"] = read_keywords(words, vocabulary.index) if isinstance(words, Path) else words
         if self._trains_encoder:  # it also suggests labels that never occur
             gold = vocabulary.gold(documents, unknown=self.unknown)
         else:
             gold = known_labels(documents, vocabulary, self.unknown)
         rows = _left_out(documents, gold) if self.check else NO_ROWS
-        rows = rows[[not is_synthetic(each) for each in take_documents(documents, rows)]]
+        rows = rows[[not is_synthetic(document) for document in take_documents(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
         return {**model, **keywords, **own_loss, "gold": taught}, gold, rows
 
@@ -362,9 +362,9 @@ AGAIN = 1000
 
 
 ARGUMENTS_OF_A_JOB = tuple(
-    each.name
-    for each in fields(Job)
-    if each.init and each.name not in ("method", "config", "documents", "files", "labels")
+    argument.name
+    for argument in fields(Job)
+    if argument.init and argument.name not in ("method", "config", "documents", "files", "labels")
 )
 "Arguments that `tagwright.train` takes by name beside the method's options."
 

@@ -58,9 +58,9 @@ def method_name(method: str) -> str:
 
 def find_method(method: str) -> Method:
     """The method of this name. Raises ConfigError with the names there are."""
-    found = registry.method(method_name(method))
-    assert found, "method_name knows it"
-    return found
+    registered = registry.method(method_name(method))
+    assert registered, "method_name knows it"
+    return registered
 
 
 def configuration(method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False) -> Any:
@@ -93,7 +93,7 @@ def _encoder(method: str, given: Any) -> str | None:
     if find_method(method).encodes and callable(getattr(given, "encode", given)):
         return register(given)
     objects = "an object with encode(texts), or a function of texts"
-    others = " and ".join(name for name, each in METHODS.items() if each.encodes)
+    others = " and ".join(name for name, kind in METHODS.items() if kind.encodes)
     rest = (
         f", {objects}" if find_method(method).encodes else f", which {method} can train; {others} take {objects}, too"
     )
@@ -103,7 +103,7 @@ def _encoder(method: str, given: Any) -> str | None:
 def settings_of_paper(method: str) -> Any:
     """The options of the method's paper. Raises ConfigError for a method that is of no paper."""
     if (paper := find_method(method).paper) is None:
-        methods = ", ".join(name for name, each in METHODS.items() if each.paper)
+        methods = ", ".join(name for name, kind in METHODS.items() if kind.paper)
         raise ConfigError(f"{option('paper', python='paper=True')} is accepted by {methods}, not by {method}")
     return paper()
 
@@ -151,10 +151,10 @@ def nest_training_options(method: str, options: Mapping[str, Any]) -> dict[str, 
     """
     known = {field.name for field in fields(find_method(method).config)}
     ours = {field.name for field in fields(TrainingConfig)} - known if "training" in known else set()
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for key, value in options.items():
-        set_option(found, f"training.{key}" if key in ours else key, value)
-    return found
+        set_option(nested, f"training.{key}" if key in ours else key, value)
+    return nested
 
 
 def set_option(table: dict[str, Any], name: str, value: Any) -> None:
@@ -182,8 +182,8 @@ def check_given(method: str, given: Mapping[str, bool]) -> None:
 
 def resolve_defaults(config: Any) -> Mapping[str, Any]:
     """Return the values of "auto" and unset options on this machine."""
-    found: Mapping[str, Any] = getattr(config, "resolved", {})
-    return {name: value for name, value in found.items() if getattr(config, name) != value}
+    resolved: Mapping[str, Any] = getattr(config, "resolved", {})
+    return {name: value for name, value in resolved.items() if getattr(config, name) != value}
 
 
 def options_of(config: Any) -> dict[str, Any]:
@@ -223,5 +223,5 @@ def _to_plain_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return list(map(_to_plain_value, value))
     if isinstance(value, Mapping):
-        return {key: _to_plain_value(each) for key, each in value.items()}
+        return {key: _to_plain_value(item) for key, item in value.items()}
     return value.item() if isinstance(value, np.generic) else value

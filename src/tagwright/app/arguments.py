@@ -139,10 +139,7 @@ def _print_details(context: typer.Context, wanted: bool) -> None:
 
 
 Verbose = Annotated[bool, typer.Option("--verbose", callback=_print_details, help="Say also what was tried, and why.")]
-
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_silence_command, help="No progress bars, no hints.")]
-
-
 MonitorLog = Annotated[
     Path | None,
     Written(log=True),
@@ -152,8 +149,6 @@ MonitorLog = Annotated[
         help="Append a record of each tagged document, without its text, for `tagwright monitor`.",
     ),
 ]
-
-
 Report = Annotated[Path | None, Written(own=REPORT), typer.Option(help="Write an HTML page with tables and plots.")]
 
 
@@ -186,12 +181,18 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The tagger: a saved one, with another vocabulary if one is given, or else the zero-shot method."""
+class Basis:
+    """The vocabulary and its language, and a saved tagger."""
 
     labels: LabelFile = None
     language: Language = ""
     model: Model = None
+
+
+@dataclass(frozen=True)
+class Chosen(Basis):
+    """The tagger: a saved one, with another vocabulary if one is given, or else the zero-shot method."""
+
     settings: Settings = field(default_factory=list)
     offline: Offline = False
 
@@ -282,14 +283,14 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     parameters = list(signature(command, eval_str=True).parameters.values())
     groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
     shown = list[Parameter]()
-    for each in parameters:
-        shown += _options(groups[each.name]) if each.name in groups else [each]
+    for parameter in parameters:
+        shown += _options(groups[parameter.name]) if parameter.name in groups else [parameter]
 
     @wraps(command)
     def run(**values: Any) -> None:
         _check_outputs(shown, values)
         made = {
-            name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+            name: group(**{member.name: values.pop(member.name) for member in fields(group)})
             for name, group in groups.items()
         }
         command(**made, **values)
@@ -300,18 +301,18 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 def _options(group: Any) -> list[Parameter]:
     types, options = get_type_hints(group, include_extras=True), list[Parameter]()
-    for each in fields(group):
-        default = each.default if each.default_factory is MISSING else each.default_factory()
+    for member in fields(group):
+        default = member.default if member.default_factory is MISSING else member.default_factory()
         default = Parameter.empty if default is MISSING else default
-        options.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=types[each.name]))
+        options.append(Parameter(member.name, Parameter.KEYWORD_ONLY, default=default, annotation=types[member.name]))
     return options
 
 
 def _check_outputs(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> None:
     marks = {
-        each.name: mark
-        for each in parameters
-        for mark in getattr(each.annotation, "__metadata__", ())
+        parameter.name: mark
+        for parameter in parameters
+        for mark in getattr(parameter.annotation, "__metadata__", ())
         if isinstance(mark, Written)
     }
     others: list[Path | str] = []

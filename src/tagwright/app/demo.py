@@ -74,7 +74,7 @@ def run() -> None:
         for each in suggested:
             _print(f"{each.score:6.1f} {each.id}", " <- as in the manual" if each.id in document.labels else "")
             _print(f"        {explain_label(each.evidence, document)}")
-        if not any(each.id in document.labels for each in suggested):
+        if not any(suggestion.id in document.labels for suggestion in suggested):
             _print(f"        (in the manual: {'; '.join(document.labels)})")
     scored = sample(manual, labels.ids)
     scores = evaluate(tagger.tag(scored, DEPTH), labels.gold(scored), measures=("P@1", "R@5"))
@@ -103,12 +103,12 @@ def explain_label(evidence: Iterable[Evidence], document: Document) -> str:
     """Explain a label in one line: the words that the document shares with it, and the sentence nearest in meaning."""
     words: dict[str, str] = {}
     sentence = ""
-    for each in evidence:
-        found = [" ".join(document.text[span.start : span.end].split()) for span in each.spans]
-        if each.stage == "dense":
-            sentence = next(iter(found), "")
+    for piece in evidence:
+        quotes = [" ".join(document.text[span.start : span.end].split()) for span in piece.spans]
+        if piece.stage == "dense":
+            sentence = next(iter(quotes), "")
         else:
-            for word in found:
+            for word in quotes:
                 words.setdefault(word.casefold(), word)
     parts = [f"words: {', '.join(islice(words.values(), 4))}"] if words else []
     return "; ".join([*parts, f'meaning: "{sentence}"'] if sentence else parts)

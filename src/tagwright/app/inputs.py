@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tagwright.app.arguments import Chosen, Named, Reading
+from tagwright.app.arguments import Basis, Chosen, Named, Reading
 from tagwright.core.checked import build, show
 from tagwright.core.display import plural
 from tagwright.core.garbage import freeze_collection
@@ -114,13 +114,13 @@ def _zero_shot(chosen: Chosen, config: Config, first: Document | None, stack: Ex
 def _check_language(first: Document, language: str, labels: Vocabulary) -> None:
     """Warn if a document is clearly in another language of the names than --language says."""
     text, said_to_be = first.title_and_abstract or first.text, parse_all(language) if language != AUTO else ()
-    found = language_of(text, labels.frequent_languages) if len(text.split()) >= TELLING else ""
-    if found and said_to_be and found not in [each.code for each in said_to_be]:
-        given, other = " and ".join(map(str, said_to_be)), parse_all(found)[0]
+    spoken = language_of(text, labels.frequent_languages) if len(text.split()) >= TELLING else ""
+    if spoken and said_to_be and spoken not in [each.code for each in said_to_be]:
+        said, other = " and ".join(map(str, said_to_be)), parse_all(spoken)[0]
         problem = (
             "--language says that documents are in %s, but %s is in %s; --names-in is the language of names to print"
         )
-        _log.warning(problem, given, show(first.id), other)
+        _log.warning(problem, said, show(first.id), other)
 
 
 def fitted_tagger(chosen: Chosen, documents: Sequence[Document]) -> Tagger:
@@ -169,13 +169,13 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
     return with_model(loaded, options)
 
 
-def read(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Corpus:
+def read(docs: Sequence[str], reading: Reading, chosen: Basis) -> Corpus:
     """The documents, all of which are read and checked. chosen: as for `sources`. Raises ConfigError, InputError."""
     with within_limits(is_label=_label_test(chosen)):
         return Corpus.read(*docs, **options_of(reading))
 
 
-def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
+def _label_test(chosen: Basis) -> Callable[[str], bool] | None:
     """Whether a text is a label of the tagger or the file that is chosen; None for none."""
 
     def known() -> Vocabulary:
@@ -185,7 +185,7 @@ def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
     return label_test(known) if chosen.labels or chosen.model else None
 
 
-def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[Document]:
+def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Basis) -> Iterator[Document]:
     """Yield the documents one by one, without lines and rows that cannot be read. chosen: as for `sources`.
 
     These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless of some
@@ -223,7 +223,7 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
         skip(damaged.values())
 
 
-def sources(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[tuple[str, Iterator[Located]]]:
+def sources(docs: Sequence[str], reading: Reading, chosen: Basis) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others."""
     return open_sources(*docs, **options_of(reading), is_label=_label_test(chosen))
 
@@ -258,7 +258,7 @@ def record_suggestions(
         yield document, suggested
 
 
-def vocabulary(chosen: Chosen) -> Vocabulary:
+def vocabulary(chosen: Basis) -> Vocabulary:
     """The labels of a file or of a saved tagger, which is not loaded itself."""
     if chosen.model and not chosen.labels:
         read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
@@ -266,12 +266,12 @@ def vocabulary(chosen: Chosen) -> Vocabulary:
     return _labels_of_file(chosen.labels, chosen.language)
 
 
-def in_languages_of(documents: Sequence[Document], chosen: Chosen, labels: Vocabulary) -> Vocabulary:
+def in_languages_of(documents: Sequence[Document], chosen: Basis, labels: Vocabulary) -> Vocabulary:
     """Show the labels of a file by their names in the languages of the documents, if no other was asked for."""
     if not chosen.labels or chosen.language not in ("", AUTO) or len(labels.languages) < 2:
         return labels
     languages = likely(documents)
-    codes = [each.code for each in parse_all(languages)] if languages else []
+    codes = [language.code for language in parse_all(languages)] if languages else []
     return Vocabulary(with_names_in(label, codes) for label in labels) if codes else labels
 
 
@@ -283,8 +283,8 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     """
     wanted, source = chosen.names_in, chosen.labels or chosen.model or "labels"
     if chosen.labels is None and chosen.language not in ("", AUTO, "none", "all"):
-        given = f"--language {chosen.language}"
-        raise ConfigError(f"{given} has no effect on a saved tagger alone (--model); for its names, --names-in")
+        flag = f"--language {chosen.language}"
+        raise ConfigError(f"{flag} has no effect on a saved tagger alone (--model); for its names, --names-in")
     if chosen.names_in and not labels.languages:
         raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
     chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()

@@ -160,13 +160,13 @@ def print_document(document: Document, *, line: bool = False) -> None:
 def print_coverages(coverages: Sequence[Coverage], *, as_json: bool) -> None:
     """Print the coverage of meta-paths, and their hubs."""
     if as_json:
-        print_json({"paths": [_coverage(each) for each in coverages]})
+        print_json({"paths": [_coverage(coverage) for coverage in coverages]})
         return
     rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
     for each in coverages:
         hubs = ", ".join(f"{shorten(name, 30)} ({documents:,})" for _, name, documents in each.hubs)
         rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
-    measured = min(each.measured for each in coverages)
+    measured = min(coverage.measured for coverage in coverages)
     part = "" if measured == coverages[0].documents else f", measured on {measured:,} or more of them"
     show_table(rows, plural(coverages[0].documents, "document") + part)
 

@@ -63,10 +63,10 @@ class Naming:
     def named(self, document: Document, suggested: Iterable[Suggestion]) -> "Iterator[_Named]":
         """Yield the suggestions for a document with their names."""
         vocabulary = self.of(document)
-        for each in suggested:
-            label = vocabulary[place := vocabulary.index[each.id]]
+        for suggestion in suggested:
+            label = vocabulary[place := vocabulary.index[suggestion.id]]
             language = label.named_in(self.language)[1] if self.language else ""
-            yield _Named(each, label, vocabulary.shown_name(place, whole=self.paths), language)
+            yield _Named(suggestion, label, vocabulary.shown_name(place, whole=self.paths), language)
 
 
 class _Named(NamedTuple):
@@ -92,7 +92,7 @@ def suggestion_lines(tagged: Tagged, tagger: Tagger, output: "Format", naming: N
         lines = (
             line
             for document, suggested in tagged
-            for line in trec.run_lines(document.id, ((each.id, each.score) for each in suggested))
+            for line in trec.run_lines(document.id, ((suggestion.id, suggestion.score) for suggestion in suggested))
         )
     elif output == "csv":
         lines = csv_lines(_table(tagged, naming))
@@ -110,7 +110,7 @@ def _name_for_tools(tagged: Tagged, naming: Naming) -> Iterator[tuple[Document, 
     for document, suggested in tagged:
         sure = [squash_score(each.score) if each.confidence is None else each.confidence for each in suggested]
         named = zip(naming.named(document, suggested), sure, strict=True)
-        yield document, [Shown(each.suggestion.id, each.name, confidence) for each, confidence in named]
+        yield document, [Shown(entry.suggestion.id, entry.name, confidence) for entry, confidence in named]
 
 
 def _texts(tagged: Tagged, tagger: Tagger, naming: Naming) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _texts(tagged: Tagged, tagger: Tagger, naming: Naming) -> Iterator[str]:
     explained = set[str]()
     for document, suggested in tagged:
         yield from as_text(document, suggested, naming)
-        made_by = (f"confidence: by {each.estimate.by}" for each in suggested if each.estimate)
+        made_by = (f"confidence: by {suggestion.estimate.by}" for suggestion in suggested if suggestion.estimate)
         lines = dict.fromkeys(chain(legend(_reasons(suggested), tagger.meanings), made_by))
         new = [line for line in lines if line not in explained]
         explained.update(new)
@@ -132,18 +132,18 @@ def as_text(document: Document, suggested: Sequence[Suggestion], naming: Naming)
     How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
     """
     yield f"{one_line(document.id)}  {shorten(document.title, 100)}".rstrip()
-    for each, _, name, language in naming.named(document, suggested):
+    for suggestion, _, name, language in naming.named(document, suggested):
         other = f" ({language or '?'})" if language_subtag(language) != language_subtag(naming.language) else ""
-        sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
-        notation = f"  {one_line(each.notation)}" if each.notation else ""
-        yield f"  {each.score:6.3f}  {sure}{one_line(name + other)}{notation}  [{one_line(each.id)}]"
-        if each.translated:
-            names = " ".join(f'"{one_line(one)}"' for one in each.translated)
-            yield f"{_INDENT}{shorten(names, WIDTH)} ~ {one_line(each.name)}"
-        yield from (f"{_INDENT}{reason_line(reason, document)}" for reason in each.reasons)
-        if each.estimate and each.confidence is not None:
-            yield f"{_INDENT} {each.confidence:5.2f}  {estimate_line(each.estimate)}"
-        yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
+        sure = "" if suggestion.confidence is None else f"{confidence_level(suggestion.confidence):8}  "
+        notation = f"  {one_line(suggestion.notation)}" if suggestion.notation else ""
+        yield f"  {suggestion.score:6.3f}  {sure}{one_line(name + other)}{notation}  [{one_line(suggestion.id)}]"
+        if suggestion.translated:
+            names = " ".join(f'"{one_line(one)}"' for one in suggestion.translated)
+            yield f"{_INDENT}{shorten(names, WIDTH)} ~ {one_line(suggestion.name)}"
+        yield from (f"{_INDENT}{reason_line(reason, document)}" for reason in suggestion.reasons)
+        if suggestion.estimate and suggestion.confidence is not None:
+            yield f"{_INDENT} {suggestion.confidence:5.2f}  {estimate_line(suggestion.estimate)}"
+        yield from (f"{_INDENT}{neighbours_line(one)}" for one in suggestion.neighbours)
     if not suggested:
         yield "  (no suggestion)"
 
@@ -183,7 +183,7 @@ def estimate_line(estimate: Estimate) -> str:
 
 def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger, naming: Naming) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
-    records = [_record(each, document, asked=bool(naming.language)) for each in naming.named(document, suggested)]
+    records = [_record(named, document, asked=bool(naming.language)) for named in naming.named(document, suggested)]
     content = document_record(document.id, document.title, records, run_digest(document))
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
@@ -246,4 +246,4 @@ def _span(span: EvidenceSpan, document: Document) -> str:
 
 
 def _reasons(suggested: Iterable[Suggestion]) -> list[Reason]:
-    return [reason for each in suggested for reason in each.reasons]
+    return [reason for suggestion in suggested for reason in suggestion.reasons]

@@ -92,8 +92,7 @@ def fit(
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
     if config.exclude_self is None:
         config = replace(config, exclude_self=excludes_self(tagger.vocabulary.own(documents), gold))
-    labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
-    labelled = distinct_texts(documents, labelled)
+    labelled = distinct_texts(documents, np.flatnonzero(np.diff(gold.indptr) > 0))
     if len(labelled) < FEWEST:
         return tagger, None
     richer = with_more_stages(tagger)

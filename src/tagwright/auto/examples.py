@@ -110,15 +110,14 @@ def measure_gains(fitted: FittedCombiner, options: CombinerOptions) -> dict[str,
     """
     if fitted.ranker is None:
         return {}
-    examples = fitted.examples
-    drawn = np.random.default_rng(options.seed).permutation(len(examples.run))[:SHOWN]
-    examples = examples.take(np.sort(drawn))
+    drawn = np.random.default_rng(options.seed).permutation(len(fitted.examples.run))[:SHOWN]
+    examples = fitted.examples.take(np.sort(drawn))
     names = examples.features.names
     groups = dict.fromkeys(name.partition(": ")[0] for name in names)
     whole = _logistic(examples, names, options)
     lost = {
         group: whole - _logistic(examples, [name for name in names if name.partition(": ")[0] != group], options)
-        for group in count_items("measuring gains", [each for each in groups if each != FIXED_SUM])
+        for group in count_items("measuring gains", [group for group in groups if group != FIXED_SUM])
     }
     return dict(sorted(lost.items(), key=lambda each: -each[1].mean()))
 

@@ -279,7 +279,7 @@ def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
     ran = ["combiner"]
     if names[1:] and in_time():
         kept, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
-        ran += [each for each in names if each in weights]
+        ran += [name for name in names if name in weights]
     else:
         fitted = fit_combiner(plain, options)
         kept, trial = "combiner", (combination.with_combiner(richer, described, fitted) or start, fitted)

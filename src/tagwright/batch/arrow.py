@@ -78,9 +78,9 @@ class ArrowTagger:
         Raises what the tagger raises where it can tag none of several documents.
         """
         ids, documents, errors = self._read(batch)
-        found, failed = self._tagged(documents)
+        suggestions, failed = self._tagged(documents)
         lists: list[_Suggested | tuple[None, None, None]]
-        lists = [found.get(row, (None, None, None)) for row in range(len(ids))]
+        lists = [suggestions.get(row, (None, None, None)) for row in range(len(ids))]
         problems = errors | failed
         reasons = [problems.get(row) for row in range(len(ids))]
         columns = [ids, *([row[place] for row in lists] for place in range(3)), reasons]
@@ -89,13 +89,13 @@ class ArrowTagger:
     def _tagged(self, documents: Mapping[int, Document]) -> tuple[dict[int, _Suggested], dict[int, str]]:
         """The suggestions by row, and what is wrong with the rows that cannot be tagged."""
         tagger, failed = _load_once(self.model, self.options, self.digest), list[Unread]()
-        rows, found = {id(document): row for row, document in documents.items()}, dict[int, _Suggested]()
+        rows, suggestions = {id(document): row for row, document in documents.items()}, dict[int, _Suggested]()
         with silence(), passing_documents():
             for tagged, run in tagger.tagged(iter(documents.values()), failed):
                 suggested = _lists(run, tagger.tagger.vocabulary.ids)
-                found |= zip((rows[id(document)] for document in tagged), suggested, strict=True)
-        without = [row for row in documents if row not in found]
-        return found, {row: each.reason for row, each in zip(without, failed, strict=True)}
+                suggestions |= zip((rows[id(document)] for document in tagged), suggested, strict=True)
+        without = [row for row in documents if row not in suggestions]
+        return suggestions, {row: problem.reason for row, problem in zip(without, failed, strict=True)}
 
     def _read(self, batch: Batch) -> tuple[list[str | None], dict[int, Document], dict[int, str]]:
         """The ids of all rows, the documents by row, and what is wrong with the other rows."""

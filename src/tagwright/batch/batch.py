@@ -121,7 +121,7 @@ def _record(monitor: Path, version: str, shard: Shard, suggestions: Path) -> Non
     with suggestions.open(encoding="utf-8") as lines:
         rows = {row["id"]: row["suggestions"] for row in map(json.loads, lines)}
     pairs = {id_: [(each["label"], each.get("confidence")) for each in row] for id_, row in rows.items()}
-    append(monitor, [Record.of(documents[id_], version, found) for id_, found in pairs.items()])
+    append(monitor, [Record.of(documents[id_], version, suggested) for id_, suggested in pairs.items()])
 
 
 def check_apart(docs: Iterable[str], output: Path) -> None:

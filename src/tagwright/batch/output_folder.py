@@ -118,7 +118,7 @@ class OutputFolder:
     def _create(self, manifest: Path, settings: Mapping[str, Any]) -> None:
         if manifest.exists():  # another process has claimed the folder meanwhile
             return
-        if any(not each.name.startswith(".") for each in self.folder.iterdir()):
+        if any(not path.name.startswith(".") for path in self.folder.iterdir()):
             raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
         with replace_locked(manifest) as temporary:
             write_manifest_file(temporary, KIND, {"settings": dict(settings)})
@@ -149,7 +149,7 @@ class OutputFolder:
             with replace_locked(file) as temporary:
                 shutil.copyfile(suggestions, temporary)
                 known = {"bytes": temporary.stat().st_size, "digest": digest(temporary)}
-            errors = [each._asdict() for each in (*shard.unread, *failed)]
+            errors = [problem._asdict() for problem in (*shard.unread, *failed)]
             record = {"shard": shard.number, "documents": shard.size, **known, "input": shard.digest, "errors": errors}
             with replace_file(record_file) as temporary:
                 temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
@@ -193,7 +193,7 @@ class OutputFolder:
                     file.write(json.dumps({"shard": number, **error}, ensure_ascii=False) + "\n")
 
     def _numbers(self) -> list[int]:
-        return sorted(int(each.stem.partition("-")[2]) for each in self.folder.glob("shard-*[0-9].json"))
+        return sorted(int(path.stem.partition("-")[2]) for path in self.folder.glob("shard-*[0-9].json"))
 
     def _record_file(self, number: int) -> Path:
         return self.folder / f"shard-{number:06}.json"

@@ -117,7 +117,7 @@ def _write_lines(
             file.writelines(line + "\n" for line in csv_lines(chain([COLUMNS], _rows(tagged, labels))))
             return
         for documents, run in tagged:
-            ids, titles = [each.id for each in documents], [each.title for each in documents]
+            ids, titles = [document.id for document in documents], [document.title for document in documents]
             digests = list(map(run_digest, documents)) if format == "jsonl" else []
             lines = run_lines(run, ids, labels.ids, format, titles=titles, digests=digests, labels=labels)
             file.writelines(line + "\n" for line in lines)
@@ -143,8 +143,8 @@ def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tag
         for documents, run in tagged:
             labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
             sure = [None] * len(labels) if run.confidences is None else run.confidences.tolist()
-            columns = [each.id for each in labels], [each.name for each in labels], run.scores.tolist(), sure
-            found = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
+            columns = [label.id for label in labels], [label.name for label in labels], run.scores.tolist(), sure
+            suggestions = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
             ends = zip(documents, pairwise(run.indptr.tolist()), strict=True)
-            rows = [{"id": each.id, "suggestions": found[start:end]} for each, (start, end) in ends]
+            rows = [{"id": document.id, "suggestions": suggestions[start:end]} for document, (start, end) in ends]
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))

@@ -45,8 +45,8 @@ def read_records(path: Path, **reading: Any) -> tuple[Corpus, Sequence[int]]:
     except InputError as error:
         raise (error if places or not unread else unread[0]) from None
     remarks = Remarks(path)
-    for each in sorted(unread, key=lambda each: each.line or 0):
-        remarks.add(each.line or 0, f"is copied without suggestions: it {each.problem}")
+    for left_out in sorted(unread, key=lambda each: each.line or 0):
+        remarks.add(left_out.line or 0, f"is copied without suggestions: it {left_out.problem}")
     remarks.log()
     return corpus, places
 
@@ -58,16 +58,16 @@ def check(path: Path, output: Path, reading: Mapping[str, Any]) -> str:
     """
     if os.path.realpath(path) == os.path.realpath(output):
         raise ConfigError(f"{output}: the copy would replace the records; name another file")
-    found = str(reading.get("format") or guess_format(path))
-    if found in FORMATS:
-        return found
-    if found not in ("marc", "marcxml"):
+    name = str(reading.get("format") or guess_format(path))
+    if name in FORMATS:
+        return name
+    if name not in ("marc", "marcxml"):
         tables = ", ".join(FORMATS)
-        raise InputError(f"is of the format {found}, expected MARC records (marc, marcxml) or a table ({tables})", path)
+        raise InputError(f"is of the format {name}, expected MARC records (marc, marcxml) or a table ({tables})", path)
     if reading.get("encoding"):
         raise ConfigError(f"{option('encoding')} is of tables; MARC records are written in UTF-8 or MARC-8")
     require("writing MARC records", "pymarc", path=path)
-    return found
+    return name
 
 
 def write_copy(

@@ -127,15 +127,15 @@ def fields_of(
     >>> origin
     Field(tag='883', indicators='0 ', subfields=(('8', '1\\p'), ('a', 'tagwright'), ('c', '0.825'), ('d', '20260131')))
     """
-    dates, link = _dates(earlier), max((int(each) for each in _links(record, r"(\d{1,9}).*")), default=0)
+    dates, link = _dates(earlier), max((int(number) for number in _links(record, r"(\d{1,9}).*")), default=0)
     fields, origins = list[Field](), list[Field]()
-    for each in subjects:
-        field = subject_field(each.id, each.name, provenance.source, each.language)
-        if _has_subject(record, field) or (each.kept and not _has_subject(earlier, field)):
+    for subject in subjects:
+        field = subject_field(subject.id, subject.name, provenance.source, subject.language)
+        if _has_subject(record, field) or (subject.kept and not _has_subject(earlier, field)):
             continue
         link += 1
-        earlier_date = dates.get((_remove_link(field), _remove_link(_origin(each, provenance, ""))))
-        origin = _origin(each, provenance, each.date or earlier_date or provenance.date)
+        earlier_date = dates.get((_remove_link(field), _remove_link(_origin(subject, provenance, ""))))
+        origin = _origin(subject, provenance, subject.date or earlier_date or provenance.date)
         fields.append(_linked_field(field, link))
         origins.append(_linked_field(origin, link))
     return [*fields, *origins]
@@ -146,11 +146,11 @@ def written_before(fields: Sequence[Field]) -> set[int]:
 
     A 650 without its link ($8), or with one to the 883 of others too, is a cataloguer's.
     """
-    origins = {place for place, each in enumerate(fields) if each.tag == "883"}
+    origins = {place for place, field in enumerate(fields) if field.tag == "883"}
     named = {place: [name.split(" ", 1)[0].lower() for name in fields[place].values("a")] for place in origins}
     own = {place for place in origins if "tagwright" in named[place]}
     links = _links(fields[place] for place in own) - _links(fields[place] for place in origins - own)
-    subjects = {place: _links([each]) for place, each in enumerate(fields) if each.tag == "650"}
+    subjects = {place: _links([field]) for place, field in enumerate(fields) if field.tag == "650"}
     return own | {place for place, linked in subjects.items() if linked and linked <= links}
 
 
@@ -206,8 +206,8 @@ def _linked_field(field: Field, link: int) -> Field:
 
 def _links(fields: Iterable[Field], pattern: str = r"(\d+\\p)") -> set[str]:
     """Return the matches of a pattern in the links of these fields."""
-    found = (re.fullmatch(pattern, value) for field in fields for value in field.values("8"))
-    return {match[1] for match in found if match}
+    matches = (re.fullmatch(pattern, value) for field in fields for value in field.values("8"))
+    return {match[1] for match in matches if match}
 
 
 def _remove_link(field: Field) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -237,4 +237,4 @@ def _has_subject(record: Collection[Field], new: Field) -> bool:
         return field.indicators[1:], source, texts
 
     numbers, named = {*new.values("0")}, name(new)
-    return any(numbers & {*each.values("0")} or name(each) == named for each in record if each.tag[:1] == "6")
+    return any(numbers & {*field.values("0")} or name(field) == named for field in record if field.tag[:1] == "6")

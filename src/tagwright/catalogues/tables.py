@@ -42,11 +42,11 @@ class _Style(NamedTuple):
         """The cell with one more subject, by name or else by id; "" where it would not be read as this label again."""
         whole = unescape_formula(old)
         before = [part.strip() for part in split_labels(whole)] if old.strip() else []
-        for each in map(one_line, (new.id,) if self.by_id else (new.name, new.id)):
-            part = f"<{each}>" if self.in_brackets else each
+        for text in map(one_line, (new.id,) if self.by_id else (new.name, new.id)):
+            part = f"<{text}>" if self.in_brackets else text
             cell = longer_cell(old, self.separator, part)
             if parse_list(whole) is not None:
-                cell = json.dumps([*before, each], ensure_ascii=False)
+                cell = json.dumps([*before, text], ensure_ascii=False)
             *same, last = split_labels(unescape_formula(cell))
             if [part.strip() for part in same] == before and names.resolve(last) == names.index[new.id]:
                 return cell
@@ -96,10 +96,10 @@ def _style(rows: Rows, names: Vocabulary, source: str, columns: Columns, place: 
     """Where and how to write, by the header and the cells of the column."""
     header = column_names(rows[0][1])
     sample = [dict(zip(header, cells, strict=False)) for _, cells in rows[1 : SAMPLE + 1]]
-    found = subject_columns(sample, columns, place) if sample else {}
+    codes = subject_columns(sample, columns, place) if sample else {}
     code = main_code(source or names.source)
-    column = next((each for each, named in found.items() if named == code and code), "") or next(
-        (each for each, named in found.items() if not named or "labels" in columns), ""
+    column = next((each for each, named in codes.items() if named == code and code), "") or next(
+        (each for each, named in codes.items() if not named or "labels" in columns), ""
     )
     of_dspace = any(each.startswith("dc.") for each in header)
     name = "" if column else f"dc.subject.{code}" if of_dspace and code in SOURCES else "subjects"
@@ -109,9 +109,8 @@ def _style(rows: Rows, names: Vocabulary, source: str, columns: Columns, place: 
     ids = sum(part.strip("<>") in names.index and names.resolve(part) is not None for part in parts)
     in_brackets = bool(cells) and all(cell.lstrip().startswith("<") for cell in cells)
     usual = "||" if (column or name).startswith("dc.") else "|"
-    separator = next(
-        (each for each in ("||", "; ", ";", "|", "\r\n", "\n") if any(each in cell for cell in cells)), usual
-    )
+    marks = ("||", "; ", ";", "|", "\r\n", "\n")
+    separator = next((mark for mark in marks if any(mark in cell for cell in cells)), usual)
     return _Style(
         place=at,
         name=name,

@@ -59,8 +59,8 @@ class Agreements(Checked):
         {'names': 0.949, 'words': 0.632, 'dense': 0.316}
         """
         names, words, both = sum(self.names.values()), sum(self.words.values()), self.names_words
-        found = {"names": _quality(both, names, words), "words": _quality(both, words, names)}
-        return found | {each: _quality(self.names[each], self.words[each], both) for each in self.names}
+        qualities = {"names": _quality(both, names, words), "words": _quality(both, words, names)}
+        return qualities | {stage: _quality(self.names[stage], self.words[stage], both) for stage in self.names}
 
     @property
     def reason(self) -> str:

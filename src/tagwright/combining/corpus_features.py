@@ -55,7 +55,7 @@ def label_properties(labels: Sequence[Label]) -> dict[str, Floats]:
     sizes = [(len(label.name), len(label.names), len(label.description)) for label in labels]
     characters, names, described = np.log1p(np.array(sizes, np.float32).reshape(-1, 3)).T
     broader = _find_broader(labels)
-    narrower = np.bincount([above for each in broader for above in each], minlength=len(labels))
+    narrower = np.bincount([above for parents in broader for above in parents], minlength=len(labels))
     return {
         "words": np.array([len(label.name.split()) for label in labels], np.float32),
         "characters": characters,
@@ -76,8 +76,8 @@ def _depths(broader: Sequence[Sequence[int]]) -> Floats:
     """(labels,) steps on the shortest way to a label that has none above it; 0 too for those in cycles."""
     narrower: list[list[int]] = [[] for _ in broader]
     for label, above in enumerate(broader):
-        for each in above:
-            narrower[each].append(label)
+        for parent in above:
+            narrower[parent].append(label)
     depth = {label: 0 for label, above in enumerate(broader) if not above}
     ahead = deque(depth)
     while ahead:

@@ -79,7 +79,7 @@ def document_features(
     """
     runs = {name: found for name, (_, found, _) in stages.items() if found is not None}
     return {
-        **{f"{name} length": np.log1p(each, dtype=np.float32) for name, each in lengths.items()},
+        **{f"{name} length": np.log1p(length, dtype=np.float32) for name, length in lengths.items()},
         **{f"found by {name}": np.log1p(np.diff(run.indptr), dtype=np.float32) for name, run in runs.items()},
         **{f"best of {name}": _best_scores(run) for name, run in runs.items()},
     }

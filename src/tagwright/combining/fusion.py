@@ -79,7 +79,7 @@ def summed_evidence(
     ['3.870', '0.321']
     """
     evidence = (_evidence(candidates, *each) for each in zip(scores, distributions, strict=True))
-    return candidates.rescored(_add_weighted([np.log2(1.0 + np.maximum(each, 0.0)) for each in evidence], weights))
+    return candidates.rescored(_add_weighted([np.log2(1.0 + np.maximum(values, 0.0)) for values in evidence], weights))
 
 
 def append_labels(head: Run, tail: Run) -> Run:

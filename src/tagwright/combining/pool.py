@@ -78,9 +78,9 @@ class CandidatePool:
         classifier would score them by its constant, and so a text of which it knows no word by how frequent labels are.
         """
         scores = self.stages[stage].score(self.readings[stage], candidates)
-        if (found := self.found.get(stage)) is None:
+        if (run := self.found.get(stage)) is None:
             return scores
-        return np.where((np.diff(found.indptr) > 0)[candidates.rows], scores, np.float32(0))
+        return np.where((np.diff(run.indptr) > 0)[candidates.rows], scores, np.float32(0))
 
     def has_scored(self, stage: str) -> bool:
         """Whether the scores of a stage are known already."""
@@ -121,7 +121,7 @@ class CandidatePool:
 
     def without(self, *names: str) -> Self:
         """Return the same candidates without these stages."""
-        found = {name: run for name, run in self.found.items() if name not in names}
+        runs = {name: run for name, run in self.found.items() if name not in names}
         return replace(
-            self, found=found, stages={name: each for name, each in self.stages.items() if name not in names}
+            self, found=runs, stages={name: stage for name, stage in self.stages.items() if name not in names}
         )

@@ -184,7 +184,7 @@ class Contributions:
     def aligned(self, candidates: Run) -> dict[str, Doubles]:
         """Return what each stage or group adds to other candidates of the same documents, (suggestions,) each."""
         head = self.candidates
-        runs = (Run(head.indptr, head.labels, each.astype(np.float32)) for each in self.added.T)
+        runs = (Run(head.indptr, head.labels, column.astype(np.float32)) for column in self.added.T)
         parts = (run.scores_of(candidates).astype(np.float64) for run in runs)
         return dict(zip(self.names, parts, strict=True))
 
@@ -234,8 +234,8 @@ def divide_sum(whole: Doubles, parts: Mapping[str, Doubles]) -> tuple[dict[str, 
     >>> {name: each.tolist() for name, each in shares.items()}, left.tolist()
     ({'tfidf': [2.0, 0.0], 'dense': [4.0, 0.0]}, [0.0, -1.0])
     """
-    positive = {name: np.maximum(each, 0.0) for name, each in parts.items()}
+    positive = {name: np.maximum(part, 0.0) for name, part in parts.items()}
     total = sum(positive.values(), np.zeros(len(whole)))
     divisible = (whole > 0) & (total > 0)
     rate = np.divide(whole, total, out=np.zeros(len(whole)), where=divisible)
-    return {name: rate * each for name, each in positive.items()}, np.where(divisible, 0.0, whole)
+    return {name: rate * part for name, part in positive.items()}, np.where(divisible, 0.0, whole)

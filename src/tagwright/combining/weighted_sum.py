@@ -133,11 +133,11 @@ def _compare_trust(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | N
     >>> {name: [round(share, 2) for share in each.tolist()] for name, each in found.items()}
     {'dense': [0.05, 1.0], 'dense-2': [0.8, 0.81]}
     """
-    known = [each for each in trusted.values() if each is not None]
+    known = [trust for trust in trusted.values() if trust is not None]
     if len(known) < 2:
         return dict(trusted)
     most = np.max(known, axis=0)
-    return {name: None if each is None else each * each / most for name, each in trusted.items()}
+    return {name: None if trust is None else trust * trust / most for name, trust in trusted.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ def content_of(value: Any, within: tuple[int, ...] = ()) -> Any:
         parts = value.__code__, plain, variables, value.__defaults__, value.__kwdefaults__
         return value.__qualname__, [*map(inside, parts)]
     if isinstance(value, Mapping):
-        return [(inside(key), inside(each)) for key, each in value.items()]
+        return [(inside(key), inside(item)) for key, item in value.items()]
     if isinstance(value, list | tuple):
         return [*map(inside, value)]
     if isinstance(value, set | frozenset):
@@ -53,5 +53,5 @@ def content_of(value: Any, within: tuple[int, ...] = ()) -> Any:
         return value.__name__
     if hasattr(value, "tolist"):  # an array or a tensor
         return value.tolist()
-    methods = [each for each in vars(type(value)).values() if isinstance(each, FunctionType)]
+    methods = [member for member in vars(type(value)).values() if isinstance(member, FunctionType)]
     return callable_name(type(value)), inside(methods), inside(getattr(value, "__dict__", {}))

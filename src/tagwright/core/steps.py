@@ -268,10 +268,10 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
 
 def _identity(start: Start) -> dict[str, Any]:
     """Return all that must not change between start and resumption, as it is read from JSON."""
-    found: dict[str, Any] = json.loads(
+    values: dict[str, Any] = json.loads(
         json.dumps({"method": start.method, "options": dict(start.options), "data": dict(start.data)})
     )
-    return found
+    return values
 
 
 def _waits(folder: Path) -> bool:

@@ -65,6 +65,6 @@ class Hierarchy:
         first, tops = np.unique(part, return_index=True)[1].tolist(), dict[int, tuple[int, ...]]()
         others = {lower: uppers - {lower} for lower, uppers in above.items()}
         for each in TopologicalSorter(others).static_order():
-            found = {top for upper in others[each] for top in tops[upper]}
-            tops[each] = tuple(sorted(found)) or (first[each],)
+            reached = {top for upper in others[each] for top in tops[upper]}
+            tops[each] = tuple(sorted(reached)) or (first[each],)
         return part.tolist(), tops

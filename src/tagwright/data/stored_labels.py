@@ -79,7 +79,7 @@ class StoredLabels(Sequence[Label]):
     def __getitem__(self, position: slice) -> list[Label]: ...
     def __getitem__(self, position: int | slice) -> Label | list[Label]:
         if isinstance(position, slice):
-            return [self[each] for each in range(len(self))[position]]
+            return [self[place] for place in range(len(self))[position]]
         return self._one(range(len(self))[position])
 
     def __iter__(self) -> Iterator[Label]:

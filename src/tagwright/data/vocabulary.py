@@ -370,9 +370,9 @@ class Vocabulary(Sequence[Label]):
 
     def _with_id(self, label_id: str, code: str) -> int | None:
         """The label with the id of a record's subject, also by its last part, unless that is of another vocabulary."""
-        for each in (label_id, label_id.removeprefix(f"({code})")):
-            if each in self.index:
-                return self.index[each]
+        for id_ in (label_id, label_id.removeprefix(f"({code})")):
+            if id_ in self.index:
+                return self.index[id_]
         position = self._last_parts.get(last_part(label_id)) if last_part(label_id) else None
         if position is None:
             return None
@@ -503,7 +503,7 @@ class Vocabulary(Sequence[Label]):
         if isinstance(self._labels, StoredLabels):
             return self._labels.links()
         index, size = self.index, len(self)
-        above = ((row, each) for row, label in enumerate(self._labels) for each in label.broader if each in index)
+        above = ((row, parent) for row, label in enumerate(self._labels) for parent in label.broader if parent in index)
         rows, labels = np.divmod(np.unique(np.array([row * size + index[each] for row, each in above], np.int64)), size)
         return Run(np.searchsorted(rows, np.arange(size + 1)), labels.astype(np.int32), np.ones(len(rows), np.float32))
 
@@ -604,12 +604,12 @@ class Vocabulary(Sequence[Label]):
         """The label of a notation or a reference."""
         ids, name = read_reference(value)
         known: Iterator[int | None] = chain(
-            (self.index.get(each) for each in ids),
+            (self.index.get(id_) for id_ in ids),
             (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
-            (self._by_text["exact"].get(each) for each in ids),
-            (self._by_text["notation"].get(each) for each in [name] if each),
-            (self._with_name(each) for each in [name] if each),
-            (self._names_by_language.get(_fold_name(each)) for each in [name] if each),
+            (self._by_text["exact"].get(id_) for id_ in ids),
+            (self._by_text["notation"].get(text) for text in [name] if text),
+            (self._with_name(text) for text in [name] if text),
+            (self._names_by_language.get(_fold_name(text)) for text in [name] if text),
         )
         return next((position for position in known if position is not None), None)
 
@@ -642,9 +642,9 @@ class Vocabulary(Sequence[Label]):
         doccano writes `#` between them.
         """
         for mark in (mark for mark in ";|\n#," if mark in text):
-            found = [self.resolve(part) for part in text.split(mark) if part.strip()]
-            if found and None not in found:
-                return [position for position in found if position is not None]
+            positions = [self.resolve(part) for part in text.split(mark) if part.strip()]
+            if positions and None not in positions:
+                return [position for position in positions if position is not None]
         return []
 
     def _nearest(self, label_id: str) -> str:

@@ -95,8 +95,8 @@ def read_architecture(folder: Path) -> Architecture:
     Raises ModelError when there is nothing to read or a file is damaged.
     """
     if module := encoder_module(folder):
-        found: Architecture = module.architecture(folder)
-        return found
+        architecture: Architecture = module.architecture(folder)
+        return architecture
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise ModelError(f"{folder}: no encoder here, neither modules.json nor config.json")
     modules = [(kind.rsplit(".", 1)[-1], path) for kind, path in read_modules(folder)]
@@ -179,13 +179,13 @@ def read_modules(folder: Path) -> list[tuple[str, str]]:
     modules = _json(file)
     if not isinstance(modules, list) or not modules:
         raise ModelError(f"{file}: damaged (no list of modules); get the model again")
-    found = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in modules]
-    for kind, path in found:
+    kinds = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in modules]
+    for kind, path in kinds:
         if not isinstance(kind, str) or not isinstance(path, str) or not (path == "" or is_folder_name(path)):
             raise ModelError(f"{file}: damaged (a module is of type {show(kind)} in {show(path)}); get the model again")
         if not _MODULE.fullmatch(kind):
             raise ModelError(f"{file}: names the module {show(kind)}, {_UNKNOWN}")
-    return found  # type: ignore[return-value]  # checked just now
+    return kinds  # type: ignore[return-value]  # checked just now
 
 
 _UNKNOWN = "which is no known layer, activation or tokenizer of sentence-transformers and torch; take another model"
@@ -217,10 +217,10 @@ def check_named(folder: Path) -> None:
 
 def read_json(file: Path) -> dict[str, Any]:
     """The settings in a file, none where there is no file. Raises ModelError when it is damaged."""
-    found = _json(file) if file.is_file() else {}
-    if not isinstance(found, dict):
+    values = _json(file) if file.is_file() else {}
+    if not isinstance(values, dict):
         raise ModelError(f"{file}: damaged (holds no settings); get the model again")
-    return found
+    return values
 
 
 def _json(file: Path) -> Any:

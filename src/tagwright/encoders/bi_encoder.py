@@ -159,9 +159,9 @@ class BiEncoder:
     def precision(self) -> Computed:
         """The number format of the computation. A static encoder gains nothing from fewer bits."""
         with model_settings(device=self._device):
-            found = "float32" if self.is_static else resolve(self.asked, quantisable=self._architecture.is_bert)
-        _log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
-        return found
+            precision = "float32" if self.is_static else resolve(self.asked, quantisable=self._architecture.is_bert)
+        _log.info("encoder %s computes in %s (precision %s)", self.name, precision, self.asked)
+        return precision
 
     @property
     def record(self) -> dict[str, Any]:
@@ -254,8 +254,8 @@ class BiEncoder:
             return self._source
         if isinstance(self._source, Path) and self._architecture.modules == ("StaticEmbedding",):
             self._check_unchanged()
-            if found := TokenTable.read(self._source, self._architecture):
-                return found
+            if table := TokenTable.read(self._source, self._architecture):
+                return table
         return self.model
 
     def save(self, folder: Path | str) -> None:

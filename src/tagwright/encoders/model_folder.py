@@ -198,10 +198,10 @@ def _fetch(name: str, repository: str, wanted: Any) -> Path:
             if is_silent() and not are_progress_bars_disabled():
                 disable_progress_bars()
                 stack.callback(enable_progress_bars)
-            found = snapshot_download(repository, **wanted)
-            if graph := _graph_of(Path(found), files):
+            folder = snapshot_download(repository, **wanted)
+            if graph := _graph_of(Path(folder), files):
                 snapshot_download(repository, revision=revision, allow_patterns=graph)
-        return Path(found)
+        return Path(folder)
     except ModelError:
         raise
     except GatedRepoError:
@@ -228,9 +228,9 @@ def _graph_of(folder: Path, files: Collection[str]) -> list[str]:
     """Which files of a repository are the exported graph of its model, if that is what would be computed."""
     if not is_installed() or not read_architecture(folder).is_other:
         return []
-    found = [[name for name in names if name in files] for names in EXPORTED if names[0] in files]
+    exported = [[name for name in names if name in files] for names in EXPORTED if names[0] in files]
     # ONNX weights in a file of their own are links in the cache, which OpenVINO does not follow out of the folder.
-    return next((graph for graph in found if "onnx/model.onnx_data" not in graph), [])
+    return next((graph for graph in exported if "onnx/model.onnx_data" not in graph), [])
 
 
 def _check_weights(name: str, files: Collection[str]) -> None:
@@ -259,16 +259,16 @@ def model_files(folder: Path) -> list[Path]:
     if module := encoder_module(folder):
         return [folder / module.FILE]
     kinds = {".json", ".txt", ".model", ".safetensors"}
-    found = [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
-    return found + graph_files(folder)
+    files = [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
+    return files + graph_files(folder)
 
 
 def graph_files(folder: Path) -> list[Path]:
     """The exported graph of a model that is not BERT, and its weights, if it has one; see `exported`."""
-    found = next((names for names in EXPORTED if (folder / names[0]).is_file()), ())
-    if not found or not read_architecture(folder).is_other:
+    exported = next((names for names in EXPORTED if (folder / names[0]).is_file()), ())
+    if not exported or not read_architecture(folder).is_other:
         return []
-    return [folder / name for name in found if (folder / name).is_file()]
+    return [folder / name for name in exported if (folder / name).is_file()]
 
 
 def copy_model(source: Path, target: Path) -> None:

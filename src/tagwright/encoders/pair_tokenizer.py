@@ -52,9 +52,9 @@ class PairTokenizer:
 
     def _tokenize(self, texts: Sequence[str], places: NDArray[np.integer]) -> tuple[list[Longs], Longs]:
         """The ids of the used texts, and their new positions."""
-        used, found = np.unique(places, return_inverse=True)
+        used, inverse = np.unique(places, return_inverse=True)
         ids = tokenize(self.tokenizer, [texts[i] for i in used.tolist()], self.room, marks=False)
-        return [np.array(text, np.int64) for text in ids], found
+        return [np.array(text, np.int64) for text in ids], inverse
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,9 +125,9 @@ def main_directions(vectors: Floats, dim: int) -> Floats:
     """
     centred = vectors.astype(np.float64) - vectors.mean(0, dtype=np.float64)
     _, directions = np.linalg.eigh(centred.T @ centred)
-    found = centred @ directions[:, ::-1][:, :dim]
-    largest = found[np.abs(found).argmax(0), np.arange(found.shape[1])]
-    signed: Floats = (found * np.sign(largest)).astype(np.float32)
+    projected = centred @ directions[:, ::-1][:, :dim]
+    largest = projected[np.abs(projected).argmax(0), np.arange(projected.shape[1])]
+    signed: Floats = (projected * np.sign(largest)).astype(np.float32)
     return signed
 
 

@@ -227,8 +227,8 @@ def check_growth(tokenizer: Any, place: Path) -> None:
 
     tokenizer: of the tokenizers library, or one around it; others have no such rules. place: for the message.
     """
-    found = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    rules = (getattr(found, "normalizer", None), getattr(found, "post_processor", None))
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    rules = (getattr(backend, "normalizer", None), getattr(backend, "post_processor", None))
     growth = math.prod(_growth(json.loads(rule.__getstate__())) for rule in rules if rule is not None)
     if growth > LARGEST_GROWTH:
         raise ModelError(

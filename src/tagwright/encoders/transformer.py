@@ -225,12 +225,12 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     same = defaultdict(list)
     for i, length in enumerate(lengths):
         same[length].append(i)
-    found = []
+    chunks = []
     for length, texts in sorted(same.items()):
         size = max(1, budget // length)
-        found += [texts[start : start + size] for start in range(0, len(texts), size)]
-    random.Random(0).shuffle(found)
-    return found
+        chunks += [texts[start : start + size] for start in range(0, len(texts), size)]
+    random.Random(0).shuffle(chunks)
+    return chunks
 
 
 def _first_words(text: str, length: int) -> str:

@@ -204,9 +204,9 @@ def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, depth: int = DE
 def _warn_of_training(tagger: Tagger, documents: Corpus, name: str) -> None:
     """Warn if a tagger has learned from these documents, or from the texts of some, as far as its record tells."""
     trainings = tagger.trainings
-    known = {text for each in trainings for text in each.get("texts", ())}
-    given = {each.get("data", {}).get("documents") for each in trainings}
-    if given - {None} and documents.digest() in given:
+    known = {text for training in trainings for text in training.get("texts", ())}
+    digests_read = {training.get("data", {}).get("documents") for training in trainings}
+    if digests_read - {None} and documents.digest() in digests_read:
         learned = "these documents"
     elif known and (count := len(known.intersection(text_digests(documents)))):
         learned = f"at least {count:,} of these {len(documents):,} documents"
@@ -246,7 +246,7 @@ def read_run(path: Path, data: EvaluationSet, depth: int = DEPTH) -> Run:
     """
     digests = dict[str, str]()
     run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index, digests)
-    texts = (each for each in data.corpus if digests and each.text.strip())  # a table of ids has no texts
+    texts = (document for document in data.corpus if digests and document.text.strip())  # a table of ids has no texts
     if told := [each.id for each in texts if digests.get(each.id, "") not in ("", run_files.run_digest(each))]:
         problem = "%s: %s of %s documents have other texts here than those that were tagged: %s"
         _log.warning(problem, path, f"{len(told):,}", f"{len(data.corpus):,}", list_first(told))

@@ -152,7 +152,7 @@ class Survey:
 
 
 def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
-    used = {labels.subject(*each)[0] for each in survey.subjects} - {None}
+    used = {labels.subject(*subject)[0] for subject in survey.subjects} - {None}
     facts: dict[str, int | float | str] = {
         "labels": len(labels),
         "names per label (mean)": sum(len(label.names) for label in labels) / len(labels),
@@ -178,8 +178,8 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
         yield f"broader has a cycle: {' > '.join(cycle)}"
     if same := sum(label.id in survey.ids for label in labels):
         yield f"{plural(same, 'document')} with the id of a label; where no label is its own, score with --exclude-self"
-    found = ((each[0], *labels.subject(*each)) for each in survey.subjects)
-    lacking = [(label, other) for label, position, other in found if position is None]
+    subjects = ((subject[0], *labels.subject(*subject)) for subject in survey.subjects)
+    lacking = [(label, other) for label, position, other in subjects if position is None]
     if unknown := [label for label, other in lacking if not other]:
         yield f"{plural(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
     if others := [label for label, other in lacking if other]:

@@ -126,7 +126,7 @@ class Client:
 
         self._run(call, wanted, sum(requests[place].tokens for place in wanted))
         replies = [answers.get(key) for key in keys]
-        if invalid := len(requests) - sum(failures.values()) - sum(each is not None for each in replies):
+        if invalid := len(requests) - sum(failures.values()) - sum(reply is not None for reply in replies):
             failures["no valid answer"] = invalid
         if failures:
             why, count = "; ".join(sorted(failures)), f"{sum(failures.values()):,} of {len(requests):,}"
@@ -342,5 +342,5 @@ def _decisions(body: bytes) -> tuple[str, int | None]:
 
 def _count_used_tokens(answer: Mapping[str, Any], *names: str) -> int | None:
     tokens = [(answer.get("usage") or {}).get(name) for name in names]
-    counted = [each for each in tokens if isinstance(each, int) and 0 <= each < 1 << 31]
+    counted = [token for token in tokens if isinstance(token, int) and 0 <= token < 1 << 31]
     return sum(counted) if len(counted) == len(tokens) else None

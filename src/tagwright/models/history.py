@@ -102,7 +102,7 @@ class Models:
                 tagger, origin = read_whole(source, lambda: _copy_checked(source, target)), str(model)
             record = make_record(tagger, target, origin)
             if same := next(
-                (each for each in self if _read_record_or_none(each).get("digests") == record["digests"]), None
+                (version for version in self if _read_record_or_none(version).get("digests") == record["digests"]), None
             ):
                 raise _KnownError(same)
             _warn_of_blind(name, record)
@@ -137,7 +137,7 @@ class Models:
         corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         corpus = corpus if y is None else Corpus.of(with_labels(corpus, y))
         taggers = [each.load() for each in pair]
-        vocabulary = union([each.vocabulary for each in taggers])
+        vocabulary = union([tagger.vocabulary for tagger in taggers])
         task = dataset.evaluation_set(corpus, vocabulary, skip_unlabelled=skip_unlabelled, unknown=unknown)
         runs = {
             each.name: dataset.tag_across_vocabularies(tagger, task, name=f"version {each.name}")
@@ -197,17 +197,17 @@ def _write(version: Version, record: Mapping[str, Any]) -> None:
 def union(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
     """The labels of all, each once. The first one itself if they have the same ids."""
     first = vocabularies[0]
-    known = {label.id: label for each in reversed(vocabularies) for label in each}
+    known = {label.id: label for vocabulary in reversed(vocabularies) for label in vocabulary}
     return first if len(known) == len(first) else Vocabulary(known.values())
 
 
 def _warn_of_better(version: Version, others: Iterable[Version]) -> None:
     """Warn of the versions with a higher nDCG@5 on the last documents that both were measured on."""
-    own = {each["digest"]: each for each in _scores(version)}
+    own = {score["digest"]: score for score in _scores(version)}
     for other in others:
-        shared = [(own[each["digest"]], each) for each in _scores(other) if each["digest"] in own]
+        shared = [(own[score["digest"]], score) for score in _scores(other) if score["digest"] in own]
         for pair in shared[-1:]:
-            mine, its = (each["measures"]["nDCG@5"]["value"] for each in pair)
+            mine, its = (score["measures"]["nDCG@5"]["value"] for score in pair)
             if mine < its:
                 _log.warning(
                     "version %s was measured better than %s on the same %s documents: nDCG@5 %.1f against %.1f",
@@ -239,6 +239,6 @@ def _read_record_or_none(version: Version) -> Mapping[str, Any]:
 
 def _warn_of_blind(name: str, record: Mapping[str, Any]) -> None:
     """Warn if a version has learned from documents that were reviewed blind."""
-    if count := sum(each.get("learned_from", {}).get("blind", 0) for each in record["trainings"]):
+    if count := sum(training.get("learned_from", {}).get("blind", 0) for training in record["trainings"]):
         known = f"{plural(count, 'document')} reviewed blind"
         _log.warning("version %s has learned from %s, which say nothing of how good it is", name, known)

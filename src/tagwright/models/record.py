@@ -29,7 +29,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
     manifest = read_manifest(folder, KIND)
     configured = [manifest.get(name) for name in ("retrievers", "rerankers", "pool", "steps", "combiner")]
     parts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*/**/manifest.json"))]
-    options = [each.get("options", {}) for each in trainings]
+    options = [training.get("options", {}) for training in trainings]
     languages = main_languages(recognise(vocabulary_texts(labels)))
     repeated = ("method", "date", "version", "learned_from", "data", "texts", "combined")
     return {
@@ -37,7 +37,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
         "from": origin,
         "tagwright": __version__,
         "digests": {
-            "data": _digest([each.get("data", {}) for each in trainings]),
+            "data": _digest([training.get("data", {}) for training in trainings]),
             "vocabulary": digest(labels),
             "configuration": _digest([configured, options, parts]),
             "files": _digest(manifest["files"]),
@@ -46,7 +46,7 @@ def make_record(tagger: Tagger, folder: Path, origin: str) -> dict[str, Any]:
         "languages": [language.name.capitalize() for language in languages],
         "stages": tagger.meanings,
         "confidences": tagger.estimates_confidence,
-        "trainings": [{name: each[name] for name in repeated if name in each} for each in trainings],
+        "trainings": [{name: training[name] for name in repeated if name in training} for training in trainings],
         "scores": [],
     }
 
@@ -56,7 +56,7 @@ def record_scores(record: Mapping[str, Any], scores: Scores, documents: str, bes
 
     besides: the version that was measured on them at the same time.
     """
-    others = [each for each in record["scores"] if each["digest"] != documents]
+    others = [score for score in record["scores"] if score["digest"] != documents]
     values = {name: score.to_json() for name, score in scores.measures.items()}
     entry = {
         "date": current_time(),
@@ -73,7 +73,7 @@ def measured_blind(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
     Of enough documents it has the "difference" to the version "besides". Earlier trainings made other versions.
     """
-    return next((each.get("combined", {}).get(BLIND, {}) for each in record["trainings"][:1]), {})
+    return next((training.get("combined", {}).get(BLIND, {}) for training in record["trainings"][:1]), {})
 
 
 def model_card(name: str, record: Mapping[str, Any]) -> str:
@@ -95,9 +95,9 @@ def _facts(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _list_learned(record: Mapping[str, Any]) -> Iterator[str]:
-    for each in record["trainings"]:
-        line = f"- {each.get('method', 'a training')}, {each.get('date', 'no date')}: "
-        counts = each.get("learned_from", {})
+    for training in record["trainings"]:
+        line = f"- {training.get('method', 'a training')}, {training.get('date', 'no date')}: "
+        counts = training.get("learned_from", {})
         if not counts:
             yield f"{line}the number of documents is not recorded"
         elif "labelled" not in counts:
@@ -112,12 +112,12 @@ def _list_learned(record: Mapping[str, Any]) -> Iterator[str]:
 
 def _scores(record: Mapping[str, Any]) -> Iterator[str]:
     yield from _mark_blind(measured_blind(record))
-    for each in record["trainings"]:
-        for measure, value in each.get("combined", {}).items():
+    for training in record["trainings"]:
+        for measure, value in training.get("combined", {}).items():
             if measure != BLIND and isinstance(value, Mapping):
                 before, after = (f"{100 * value[when]:.1f}" for when in ("before", "after"))
                 yield f"- cross-validated while it was trained: {measure} {after}, before the training {before}"
-        if each.get("combined"):
+        if training.get("combined"):
             yield ""
     for each in record["scores"]:
         documents = f"{plural(each['documents'], 'document')} (digest `{each['digest'][:16]}`)"
@@ -144,7 +144,7 @@ def _mark_blind(measured: Mapping[str, Any]) -> Iterator[str]:
 
 def _limits(name: str, record: Mapping[str, Any]) -> Iterator[str]:
     counts: Mapping[str, int] = next(
-        (each["learned_from"] for each in record["trainings"] if each.get("learned_from")), {}
+        (training["learned_from"] for training in record["trainings"] if training.get("learned_from")), {}
     )
     labelled = counts.get("labelled", 0)
     few = f"- Few labelled documents: it learned from {labelled:,}."

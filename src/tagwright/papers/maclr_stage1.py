@@ -219,8 +219,8 @@ def k_means(vectors: Floats, clusters: int, device: torch.device, *, iterations:
         sums = torch.zeros_like(centroids).index_add_(0, assigned, points)
         empty = torch.bincount(assigned, minlength=clusters) == 0
         centroids = torch.nn.functional.normalize(torch.where(empty[:, None], drawn(), sums), dim=1)
-    found: Longs = nearest(centroids).cpu().numpy()
-    return found
+    nearest_ones: Longs = nearest(centroids).cpu().numpy()
+    return nearest_ones
 
 
 def _chunks(pairs: PairSource) -> Iterator[list[Pair]]:

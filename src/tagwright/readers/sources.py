@@ -105,7 +105,7 @@ def recognise_source(ids: Iterable[str]) -> tuple[str, str]:
     (('gnd', 'd-nb.info/gnd/'), ('', ''))
     """
     some = list(islice(ids, 1000))
-    counts = Counter(code for each in some for code in SOURCES if number_in(each, code) not in ("", each))
+    counts = Counter(code for label_id in some for code in SOURCES if number_in(label_id, code) not in ("", label_id))
     ((code, count),) = counts.most_common(1) or [("", 0)]
     return (code, SOURCES[code].address) if 2 * count > len(some) else ("", "")
 

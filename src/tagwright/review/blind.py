@@ -44,9 +44,9 @@ def measured_gain(
     from tagwright.evaluation.significance import compare_all
     from tagwright.readers.documents.catalogue import relabel_document
 
-    labelled = Corpus.of([relabel_document(each, ids) for each, ids in zip(documents, labels, strict=True)])
+    labelled = Corpus.of([relabel_document(document, ids) for document, ids in zip(documents, labels, strict=True)])
     task = dataset.evaluation_set(labelled, before.vocabulary, skip_unlabelled=True, unknown="ignore")
     runs = {"after": after, "before": before}
     tagged = {name: dataset.tag_across_vocabularies(tagger, task) for name, tagger in runs.items()}
-    found: Difference = compare_all(tagged, task.gold, measures=["nDCG@5"], samples=10_000)["nDCG@5"]
-    return found
+    difference: Difference = compare_all(tagged, task.gold, measures=["nDCG@5"], samples=10_000)["nDCG@5"]
+    return difference

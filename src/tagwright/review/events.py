@@ -174,12 +174,12 @@ class CurrentDecisions:
         Nobody did where any reviewer saw suggestions from the beginning: the tagger may have learned from that.
         """
         stacks = self._stacks.get(document, {})
-        found = {
+        verdicts = {
             reviewer: list(_accepted_before(stack, [event.action for event in stack].index("blind")))
             for reviewer, stack in stacks.items()
             if any(event.action == "blind" for event in stack)
         }
-        return found if {reviewer for reviewer, _ in self.shown(document)} <= found.keys() else {}
+        return verdicts if {reviewer for reviewer, _ in self.shown(document)} <= verdicts.keys() else {}
 
     def events(self) -> Iterator[Decision]:
         """Iterate over the current events, document by document."""
@@ -187,14 +187,14 @@ class CurrentDecisions:
 
     def _verdicts_on_suggestions(self, document: str) -> list[Verdict]:
         """The verdicts on suggestions, also on those that the reviewer had accepted before seeing them."""
-        blind, shown, found = self.blind(document), self.shown(document), list[Verdict]()
+        blind, shown, verdicts = self.blind(document), self.shown(document), list[Verdict]()
         for event in self.events_of(document):
             if event.label is not None and event.action in ("accept", "reject"):
                 named = event.label in blind.get(event.reviewer, ())
                 seen = shown.get((event.reviewer, event.label)) if named else event
                 if seen and seen.rank is not None and seen.drawn_from is None:
-                    found.append(event.action)
-        return found
+                    verdicts.append(event.action)
+        return verdicts
 
     def _add_to_totals(self, state: DocumentState, sign: Literal[1, -1]) -> None:
         self.done += sign * bool(state.done_by)

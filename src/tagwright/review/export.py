@@ -135,10 +135,10 @@ def export_lines(
     if output in ("label_studio", "argilla"):
         every = _in_vocabulary(file, labels, labelled_documents(file), replace_gone=replace_gone)
         named = ((each, [(id_, labels[id_].name if labels else id_) for id_ in each.labels]) for each, _ in every)
-        return tool_lines(output, ((each, [Shown(*pair, 1.0) for pair in pairs]) for each, pairs in named))
+        return tool_lines(output, ((document, [Shown(*pair, 1.0) for pair in pairs]) for document, pairs in named))
     if output in ("jsonl", "blind"):
-        given = {id_: named for id_, named in Decisions(file).blind().items() if named}
-        documents = _to_train_on(file, labels) if output == "jsonl" else labelled_documents(file, labels, given)
+        blind = {id_: named for id_, named in Decisions(file).blind().items() if named}
+        documents = _to_train_on(file, labels) if output == "jsonl" else labelled_documents(file, labels, blind)
         return (_json(to_record(document)) for document in documents)
     return {"verdicts": _verdicts, "decisions": _decisions, "tsv": _tsv, "uris": _uris}[output](file)
 
@@ -218,7 +218,7 @@ def review_table(
 def _verdicts(file: ReviewFile) -> Iterator[str]:
     fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
     decisions = Decisions(file)
-    named = {(document, label) for document, given in decisions.blind().items() for label in given}
+    named = {(document, label) for document, names in decisions.blind().items() for label in names}
     for event in decisions.current():
         if event.label is not None:  # among current events, only verdicts have a label
             content = {field: getattr(event, field) for field in fields}

@@ -66,23 +66,23 @@ def merge(file: ReviewFile, path: Path, reviewer: str = "") -> Merged:
     """
     (others, events), merged = _read_other_review(path, reviewer), Merged()
     documents, decisions = ReviewedDocuments(file), Decisions(file)
-    added = documents.add([replace(each, id=documents.first_id(each)) for each in others])
+    added = documents.add([replace(document, id=documents.first_id(document)) for document in others])
     merged.documents = added.new
-    ids = dict(zip((each.id for each in others), added.ids, strict=True))
+    ids = dict(zip((document.id for document in others), added.ids, strict=True))
     here = [
-        replace(each, document=ids.get(each.document, each.document), reviewer=decisions.name_of(each.reviewer))
-        for each in events
+        replace(event, document=ids.get(event.document, event.document), reviewer=decisions.name_of(event.reviewer))
+        for event in events
     ]
-    wanted = [each for each in here if each.action != "shown"]
+    wanted = [decision for decision in here if decision.action != "shown"]
     new = _find_new_decisions(wanted, decisions, merged)
     merged.decisions = len(new)
-    seen = {_key(each) for each in decisions.events_shown()}
+    seen = {_key(event) for event in decisions.events_shown()}
     decisions.add_all([*new, *(each for each in here if each.action == "shown" and _key(each) not in seen)])
-    touched = {(each.document, each.label) for each in wanted if each.label}
+    touched = {(decision.document, decision.label) for decision in wanted if decision.label}
     every = decisions.verdicts()
     merged.differing = {key: every[key] for key in every if key in touched and len({*every[key].values()}) > 1}
     stored = {entry.id for entry in documents.entries()}
-    merged.without_text = [*dict.fromkeys(each.document for each in wanted if each.document not in stored)]
+    merged.without_text = [*dict.fromkeys(decision.document for decision in wanted if decision.document not in stored)]
     return merged
 
 
@@ -92,24 +92,24 @@ def _find_new_decisions(wanted: Iterable[Decision], decisions: Decisions, merged
     A decision that has been undone here since is known. Who has seen suggestions of a document cannot have reviewed it
     blind.
     """
-    log = {(_key(each), each.action, each.note, each.time) for _, each in decisions.events()}
-    current = {_key(each): each for each in decisions.current()}
-    begun = {(each.document, each.reviewer) for each in (*current.values(), *decisions.events_shown())}
+    log = {(_key(event), event.action, event.note, event.time) for _, event in decisions.events()}
+    current = {_key(decision): decision for decision in decisions.current()}
+    begun = {(decision.document, decision.reviewer) for decision in (*current.values(), *decisions.events_shown())}
     new = list[Decision]()
-    for each in wanted:
-        mine = current.get(_key(each))
-        if (mine and (mine.action, mine.note) == (each.action, each.note)) or (
-            (_key(each), each.action, each.note, each.time) in log
+    for decision in wanted:
+        mine = current.get(_key(decision))
+        if (mine and (mine.action, mine.note) == (decision.action, decision.note)) or (
+            (_key(decision), decision.action, decision.note, decision.time) in log
         ):
             merged.known += 1
         elif mine:
-            here, there = (one.note or f"{one.action}ed" for one in (mine, each))
-            what = each.label or "the note"
-            merged.kept.append(f"{each.document}: {what} {here} by {each.reviewer}, {there} in the other file")
-        elif each.action == "blind" and (each.document, each.reviewer) in begun:
-            merged.kept.append(f"{each.document}: reviewed by {each.reviewer} here, blind in the other file")
+            here, there = (one.note or f"{one.action}ed" for one in (mine, decision))
+            what = decision.label or "the note"
+            merged.kept.append(f"{decision.document}: {what} {here} by {decision.reviewer}, {there} in the other file")
+        elif decision.action == "blind" and (decision.document, decision.reviewer) in begun:
+            merged.kept.append(f"{decision.document}: reviewed by {decision.reviewer} here, blind in the other file")
         else:
-            new.append(each)
+            new.append(decision)
     return new
 
 
@@ -128,13 +128,13 @@ def _read_other_review(path: Path, reviewer: str) -> _Source:
     first = next((record for _, record in json_lines(path)), {}) if start.lstrip()[:1] == b"{" else {}
     if "reviewer" in first and "document" in first:
         return [], _of_verdicts(path)
-    documents = [document for _, each in open_sources(path) for _, document in each]
+    documents = [document for _, located in open_sources(path) for _, document in located]
     if not reviewer:
         raise ConfigError(
             f"{path}: who decided on these labels? give {option('reviewer', 'NAME')}, or an export of "
             f"{option('format', 'decisions')}, which says it"
         )
-    return documents, [event for each in documents for event in _decisions_of_document(each, reviewer)]
+    return documents, [event for document in documents for event in _decisions_of_document(document, reviewer)]
 
 
 def _of_verdicts(path: Path) -> list[Decision]:

@@ -102,7 +102,7 @@ def estimate_recall(right: int, documents: int, drawn: Sequence[tuple[int, bool]
     below = sum(drawn_from for drawn_from, _ in drawn)
     share = sum(drawn_from for drawn_from, is_right in drawn if is_right) / below
     least, most = wilson_interval(share, len(drawn))
-    missed = [documents * each * below / len(drawn) for each in (share, most, least)]
+    missed = [documents * rate * below / len(drawn) for rate in (share, most, least)]
     value, low, high = (right / (right + count) if right + count else 1.0 for count in missed)
     return Recall(value, low, high, len(drawn))
 

@@ -194,12 +194,12 @@ class Access:
         """
         if self.is_open:
             return EVERYBODY
-        holders = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
+        holders = [holder for holder in self.holders if hmac.compare_digest(holder.token.encode(), token.encode())]
         return holders[0] if holders else None
 
     def has_named(self, name: str) -> bool:
         """Whether a token belongs to a holder of this name, or one that looks the same."""
-        return bool(person_of(name)) and person_of(name) in {person_of(each.name) for each in self.holders}
+        return bool(person_of(name)) and person_of(name) in {person_of(holder.name) for holder in self.holders}
 
 
 OPEN = Access()
@@ -284,7 +284,7 @@ def networks_of(proxies: str, user_header: str) -> list[Network]:
     if not proxies:
         raise ConfigError(f"who may send {user_header}? name the addresses of the proxies, as --proxies 10.0.0.1")
     try:
-        return [ipaddress.ip_network(each.strip()) for each in proxies.split(",")]
+        return [ipaddress.ip_network(address.strip()) for address in proxies.split(",")]
     except ValueError as error:
         raise ConfigError(f"--proxies: {error}; with --user-header, expected such as 10.0.0.1,::1") from None
 

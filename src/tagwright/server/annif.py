@@ -99,7 +99,7 @@ class AnnifApi:
             ),
             Operation(
                 "POST", f"{project}/suggest-batch", self.suggest_for_texts, array(of_document),
-                parameters=[query(name, each) for name, each in _OPTIONS.items()],
+                parameters=[query(name, option) for name, option in _OPTIONS.items()],
                 body=object_({"documents": array(_DOCUMENT, maxItems=LARGEST_BATCH)}),
             ),
             Operation("POST", f"{project}/learn", self.learn_from_documents, None, body=array(_LEARNT)),
@@ -167,11 +167,11 @@ class AnnifApi:
         if holder is EVERYBODY:
             check_origin(request)  # otherwise any web page could send documents to the model of its visitors
         sent = {
-            number: each if isinstance(each, Problem) else _find_known_subjects(each, model)
-            for number, each in (await read_json(request, _to_learn)).items()
+            number: document if isinstance(document, Problem) else _find_known_subjects(document, model)
+            for number, document in (await read_json(request, _to_learn)).items()
         }
         if self.store is not None:
-            labelled = [each for each in sent.values() if not isinstance(each, Problem)]
+            labelled = [document for document in sent.values() if not isinstance(document, Problem)]
             if labelled:
                 await self.store(model, labelled, get_current_request().who or "client")
         if left_out := [{"index": i, "problem": each.detail} for i, each in sent.items() if isinstance(each, Problem)]:
@@ -253,10 +253,10 @@ def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
     """Suggestions as the interface has them."""
     return [
         {
-            "uri": each.id, "label": each.name, "notation": each.notation or None,
-            "score": score_from_0_to_1(each),
+            "uri": suggestion.id, "label": suggestion.name, "notation": suggestion.notation or None,
+            "score": score_from_0_to_1(suggestion),
         }
-        for each in suggestions
+        for suggestion in suggestions
     ]  # fmt: skip
 
 
@@ -279,7 +279,7 @@ def _documents(content: Any) -> list[tuple[str | None, Document | Problem]]:
         check(each, _DOCUMENT, f"documents.{number}")
         return _document(each)
 
-    ids = [each.get("document_id") if isinstance(each, dict) else None for each in sent]
+    ids = [document.get("document_id") if isinstance(document, dict) else None for document in sent]
     documents = read_each(enumerate(sent), read).values()
     return list(zip((each if isinstance(each, str) else None for each in ids), documents, strict=True))
 

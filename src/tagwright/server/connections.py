@@ -78,10 +78,10 @@ class Connections:
 
     def add(self, connection: "TimedConnection") -> bool:
         """Add a new connection, if need be in place of a silent one. Return whether it may stay."""
-        own = [each for each in self._open if each.address == connection.address]
+        own = [other for other in self._open if other.address == connection.address]
         is_full = len(self) >= self.most
         if is_full or len(own) >= self.share:
-            others = (each for each in (self._open if is_full else own) if each.is_silent)
+            others = (other for other in (self._open if is_full else own) if other.is_silent)
             if (silent := min(others, key=lambda each: each.priority, default=None)) is None:
                 self._refuse()
                 return False
@@ -206,5 +206,5 @@ def limit_connections(
 
 def listen_more(sockets: Sequence[socket.socket]) -> None:
     """Let 2,048 connections wait in the system: asyncio sets that to the number that it accepts at once."""
-    for each in sockets:
-        each.listen(2048)
+    for listener in sockets:
+        listener.listen(2048)

@@ -41,15 +41,15 @@ class Example(NamedTuple):
     @property
     def python(self) -> str:
         """The call in Python."""
-        given = [f"params={dict(self.parameters)!r}"] if self.parameters else []
+        arguments = [f"params={dict(self.parameters)!r}"] if self.parameters else []
         if self.body_type == MULTIPART:
             files = (f'"{name}": open("{value}", "rb")' for name, value in self.body.items())
-            given.append(f"files={{{', '.join(files)}}}")
+            arguments.append(f"files={{{', '.join(files)}}}")
         elif self.body is not None:
-            given.append(f"{'data' if self.body_type == FORM else 'json'}={self.body!r}")
+            arguments.append(f"{'data' if self.body_type == FORM else 'json'}={self.body!r}")
         if self.token:
-            given.append('headers={"Authorization": "Bearer TOKEN"}')
-        call = f"requests.{self.method.lower()}({', '.join([repr(self.address), *given])})"
+            arguments.append('headers={"Authorization": "Bearer TOKEN"}')
+        call = f"requests.{self.method.lower()}({', '.join([repr(self.address), *arguments])})"
         return f"import requests\n\nprint({call}.text)"
 
 
@@ -81,9 +81,9 @@ def _sample(wanted: Schema, name: str, known: Mapping[str, Any]) -> Any:
         return [_sample(wanted["items"], name, known)]
     fields: Mapping[str, Schema] = wanted["properties"]
     return {
-        each: _sample(value, each, known)
-        for each, value in fields.items()
-        if each in wanted["required"] or each in _OPTIONAL
+        key: _sample(value, key, known)
+        for key, value in fields.items()
+        if key in wanted["required"] or key in _OPTIONAL
     }
 
 

@@ -118,7 +118,7 @@ class JsonApi:
         model = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
         label = object_({"id": _TEXT, "name": _TEXT, "notation": _TEXT, "path": array(_TEXT), "description": _TEXT})
         search = query("q", _TEXT, required=True), query("model", _TEXT), query("limit", OPTIONS["limit"])
-        options = [query(name, each) for name, each in _ADDRESS.items()]
+        options = [query(name, option) for name, option in _ADDRESS.items()]
         status = object_({"status": _TEXT})
         return [
             Operation("GET", "/api/models", self.list_models, object_({"models": array(model)})),
@@ -232,8 +232,8 @@ class JsonApi:
             pairs = zip(documents, suggested, strict=True)
             answers = [{**_answer(document, each, stages), "version": model.version} for document, each in pairs]
             if names_in := options.get("names_in"):
-                for each in chain.from_iterable(one["suggestions"] for one in answers):
-                    each["language"] = model.label(each["id"]).named_in(names_in)[1]
+                for suggestion in chain.from_iterable(one["suggestions"] for one in answers):
+                    suggestion["language"] = model.label(suggestion["id"]).named_in(names_in)[1]
             return answers
 
         return await asyncio.to_thread(answered)
@@ -263,10 +263,8 @@ def options_of(content: Mapping[str, Any]) -> dict[str, Any]:
 def _options_of_address(fields: QueryParams) -> dict[str, Any]:
     """The options in an address, checked. Raises Problem (400)."""
     texts = {name: fields.get(name) for name in ("model", "names_in", "language")}
-    limit = parse_whole_number(fields.get("limit", str(MAX_LABELS)))
-    return options_of(
-        {**texts, **label_rules(fields), "limit": limit, "evidence": fields.get("evidence", "") in ("1", "true")}
-    )
+    evidence, limit = fields.get("evidence") in ("1", "true"), parse_whole_number(fields.get("limit", str(MAX_LABELS)))
+    return options_of({**texts, **label_rules(fields), "limit": limit, "evidence": evidence})
 
 
 def document_and_options(content: Any) -> tuple[Document, dict[str, Any]]:
@@ -308,5 +306,5 @@ def _answer(document: Document, suggestions: Sequence[Suggestion], stages: Mappi
     if stages is None:
         return {"id": document.id, "suggestions": [suggestion.to_dict() for suggestion in suggestions]}
     explained = [suggestion.to_dict(document.text) for suggestion in suggestions]
-    known = meanings((reason for each in suggestions for reason in each.reasons), stages)
+    known = meanings((reason for suggestion in suggestions for reason in suggestion.reasons), stages)
     return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}

@@ -124,7 +124,7 @@ def tool_route(api: JsonApi) -> Route:
             async def again() -> Message:
                 return next(sent, None) or await receive()
 
-            head = [each for each in scope["headers"] if each[0] not in (b"content-length", b"transfer-encoding")]
+            head = [header for header in scope["headers"] if header[0] not in (b"content-length", b"transfer-encoding")]
             manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
             async with manager.run():
                 await manager.handle_request({**scope, "headers": head}, again, send)

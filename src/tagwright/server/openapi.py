@@ -160,7 +160,7 @@ def routes(operations: Sequence[Operation]) -> list[Route]:
     async def description(_: Request) -> Response:
         return JSONResponse(describe_operations(operations))
 
-    listed = [Route(each.path, each.answer, methods=[each.method]) for each in operations]
+    listed = [Route(operation.path, operation.answer, methods=[operation.method]) for operation in operations]
     return [*listed, Route("/api/openapi.json", description, methods=["GET"])]
 
 

@@ -180,7 +180,7 @@ class Reconciliation:
         options = SuggestOptions(k=max((query.limit for query in unnamed), default=1))
         suggested = await model.suggest([query.text for query in unnamed], options)
         scores = {
-            query: {each.id: score_from_0_to_1(each) for each in suggestions}
+            query: {suggestion.id: score_from_0_to_1(suggestion) for suggestion in suggestions}
             for query, suggestions in zip(unnamed, suggested, strict=True)
         }
         answers, resolve = dict[str, dict[str, Any]](), cache(model.tagger.vocabulary.resolve)
@@ -190,8 +190,8 @@ class Reconciliation:
             if isinstance(asked, Problem):
                 answers[key] = {"result": [], "error": asked.detail}
             else:
-                found = await asyncio.to_thread(_candidates, model, asked, scores.get(asked, {}), resolve)
-                answers[key] = {"result": found}
+                candidates = await asyncio.to_thread(_candidates, model, asked, scores.get(asked, {}), resolve)
+                answers[key] = {"result": candidates}
         return await asyncio.to_thread(JSONResponse, answers)
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
@@ -263,7 +263,7 @@ def _query(key: str, sent: Mapping[str, Any]) -> Query:
         raise bad_request(f"properties is no list of objects with pid and v{place}")
     if "query" not in sent and not properties:
         raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
-    named = tuple((each["pid"], tuple(_values(each["v"]))) for each in properties)
+    named = tuple((property_["pid"], tuple(_values(property_["v"]))) for property_ in properties)
     if (count := sum(len(values) for _, values in named)) > 1000:
         raise bad_request(f"the query has {count:,} values of properties, at most 1000 are accepted{place}")
     return Query(text, min(int(limit), 100), frozenset(types), named)
@@ -373,7 +373,7 @@ def _prefix(request: Request) -> tuple[str, int]:
 def _answer_matching(request: Request, entries: Sequence[dict[str, str]]) -> Response:
     """Answer with the entries whose name or id contains what was typed."""
     prefix, cursor = _prefix(request)
-    matching = [each for each in entries if prefix.casefold() in f"{each['name']} {each['id']}".casefold()]
+    matching = [entry for entry in entries if prefix.casefold() in f"{entry['name']} {entry['id']}".casefold()]
     return JSONResponse({"result": matching[cursor : cursor + LIMIT]})
 
 

@@ -89,7 +89,7 @@ def suggested_row(tagger: Tagger, document: Document, suggestion: Suggestion, ra
 
 def strongest_spans(text: str, evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
     """Return the strongest spans of the evidence of each stage, at most four, none in an address (URL)."""
-    return [span for each in evidence for span in _first_spans(text, each.spans)]
+    return [span for piece in evidence for span in _first_spans(text, piece.spans)]
 
 
 def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str, str]) -> tuple[str, ...]:
@@ -104,10 +104,10 @@ def reason_lines(document: Document, suggestion: Suggestion, stages: Mapping[str
     >>> reason_lines(bees, suggestion, {"exact_match": "its name in the text", "knn": "labels of similar documents"})
     ('“Bees” – its name in the text', 'labels of similar documents')
     """
-    shown = [each for each in suggestion.reasons if each.name != OTHERS]
+    shown = [reason for reason in suggestion.reasons if reason.name != OTHERS]
     shown.sort(key=lambda each: (_is_against(each), not each.spans))
     known = meanings(shown, stages)
-    lines = [_line(document, each, _(known.get(each.name, each.name.replace("_", " ")))) for each in shown]
+    lines = [_line(document, reason, _(known.get(reason.name, reason.name.replace("_", " ")))) for reason in shown]
     translated = [_("searched as %(name)s") % {"name": _quote_text(name)} for name in suggestion.translated[:1]]
     return (*lines[:1], *translated, *lines[1:])
 
@@ -153,8 +153,8 @@ def _in_address(text: str, span: EvidenceSpan, reach: int = 200) -> bool:
     [False, True]
     """
     before = max(0, span.start - reach)
-    found = _ADDRESS.finditer(text[before : span.end + reach])
-    return any(each.start() < span.end - before and each.end() > span.start - before for each in found)
+    addresses = _ADDRESS.finditer(text[before : span.end + reach])
+    return any(each.start() < span.end - before and each.end() > span.start - before for each in addresses)
 
 
 def highlight(

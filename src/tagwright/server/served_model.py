@@ -132,7 +132,7 @@ class ServedModel:
         """Return suggestions with the names of their labels in a language, or with preferred names without any."""
         if not language:
             return list(suggestions)
-        return [replace(each, name=self.label(each.id).name_in(language)) for each in suggestions]
+        return [replace(suggestion, name=self.label(suggestion.id).name_in(language)) for suggestion in suggestions]
 
     def label(self, id_: str) -> Label:
         """Return the label with this id."""
@@ -157,19 +157,19 @@ class ServedModel:
         documents than the token of the current request may send.
         """
         try:
-            for options in {each.options for each in requests}:
+            for options in {request.options for request in requests}:
                 await asyncio.to_thread(self.tagger.check, options)
         except ConfigError as error:
             raise bad_request(str(error)) from None
-        nonempty = [each._replace(served=self.settings) for each in requests if each.document.text.strip()]
+        nonempty = [request._replace(served=self.settings) for request in requests if request.document.text.strip()]
         self.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
         get_current_request().spend("documents", len(requests))
         computed = iter(await self._compute(nonempty) if nonempty else ())
-        return [next(computed) if each.document.text.strip() else [] for each in requests]
+        return [next(computed) if request.document.text.strip() else [] for request in requests]
 
     async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Suggest labels as `suggest_all`, and record them for the log, the audit and the monitor before the reply."""
-        suggestions, documents = await self.suggest_all(requests), [each.document for each in requests]
+        suggestions, documents = await self.suggest_all(requests), [request.document for request in requests]
         await get_current_request().record(documents, suggestions)
         await self._monitor(documents, suggestions)
         return suggestions
@@ -192,10 +192,10 @@ class ServedModel:
         """Compute in batches with the requests of others; clients take turns. Raises Busy."""
         try:
             async with asyncio.timeout(self.seconds):
-                if self.workers or not any(len(each.document.text) > LONG for each in requests):
-                    return await self.queues[0].all([(self._predict, each) for each in requests])
+                if self.workers or not any(len(request.document.text) > LONG for request in requests):
+                    return await self.queues[0].all([(self._predict, request) for request in requests])
                 compute = await asyncio.to_thread(self._predict_long)
-                return await self.queues[1].all([(compute, each) for each in requests])
+                return await self.queues[1].all([(compute, request) for request in requests])
         except TimeoutError:
             raise Busy from None
 
@@ -220,7 +220,7 @@ class ServedModel:
         if self.watch is None:
             return
         tagged = [
-            (document, [(each.id, each.confidence) for each in row])
+            (document, [(suggestion.id, suggestion.confidence) for suggestion in row])
             for document, row in zip(documents, suggestions, strict=True)
             if document.text.strip()
         ]

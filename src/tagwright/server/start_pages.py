@@ -80,7 +80,7 @@ class StartPages:
             called = example(operation, model, str(request.base_url), token=not is_open)
             return {"operation": operation, "anchor": anchor, "example": called}
 
-        groups = {name: [call(each) for each in group] for name, group in by_interface(self.operations)}
+        groups = {name: [call(operation) for operation in group] for name, group in by_interface(self.operations)}
         return show(
             request, "api.html", session, models=self.api.models.values(), version=__version__, groups=groups,
             paths=describe_operations(self.operations)["paths"], is_open=is_open,
@@ -161,12 +161,12 @@ def copies(suggestions: Sequence[Suggestion], source: str) -> dict[str, str]:
     """
     names = (one_line(each.name) + (f" ({each.notation})" if each.notation else "") for each in suggestions)
     table = ["\t".join(("id", "notation", "name", "score", "confidence")), *map(_cells, suggestions)]
-    code = source or recognise_source(each.id for each in suggestions)[0] or "local"
+    code = source or recognise_source(suggestion.id for suggestion in suggestions)[0] or "local"
     return {
         _("Text"): "\n".join(names),
         "TSV": "\n".join(table),
-        "URI": "\n".join(one_line(each.id) for each in suggestions),
-        "MARC": "\n".join(mnemonic(subject_field(each.id, each.name, code)) for each in suggestions),
+        "URI": "\n".join(one_line(suggestion.id) for suggestion in suggestions),
+        "MARC": "\n".join(mnemonic(subject_field(suggestion.id, suggestion.name, code)) for suggestion in suggestions),
     }
 
 

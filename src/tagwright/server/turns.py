@@ -231,8 +231,8 @@ class Batches:
         self.check_room(len(requests))
         loop = asyncio.get_running_loop()
         answers: list[asyncio.Future[Any]] = [loop.create_future() for _ in requests]
-        for each in zip(requests, answers, strict=True):
-            self.line.add(each)
+        for waiting in zip(requests, answers, strict=True):
+            self.line.add(waiting)
         self._changed.set()
         try:
             return await asyncio.gather(*answers)
@@ -289,8 +289,8 @@ class Batches:
         except Exception as error:
             failed = error
             if len(batch) > 1:
-                for each in batch:
-                    await self._answer([each])
+                for waiting in batch:
+                    await self._answer([waiting])
         if not failed and len(answers) != len(batch):
             failed = RuntimeError(f"{len(answers)} answers to {len(batch)} requests")
         for place, (_, future) in enumerate(batch):

@@ -109,7 +109,7 @@ class ByLanguage(Retriever):
         """Return a copy for other labels, with names in all languages as well."""
         vocabulary = labels if isinstance(labels, Vocabulary) else Vocabulary(labels)
         searched = vocabulary.text_languages.searched
-        return ByLanguage(vocabulary, {code: each.with_labels(searched(code)) for code, each in self._stages.items()})
+        return ByLanguage(vocabulary, {code: stage.with_labels(searched(code)) for code, stage in self._stages.items()})
 
     def sharing(self, stages: Mapping[str, Stage]) -> ByLanguage:
         """Return a copy that shares for each language what a stage shares with others, as tries of names."""
@@ -121,7 +121,7 @@ class ByLanguage(Retriever):
 
         if not hasattr(self.first, "sharing"):
             return self
-        made = {code: share(code, each) for code, each in self._stages.items()}
+        made = {code: share(code, stage) for code, stage in self._stages.items()}
         return ByLanguage(self.labels, made, lambda code: share(code, self._make(code)), self._saved)
 
     def encode_labels(self) -> None:

@@ -66,12 +66,12 @@ def _arrange_labels(
         if options.hierarchy == "all":
             entries = _with_broader(ranked, hierarchy, allowed, itself)
         rows.append(_choose_labels(entries, options, hierarchy))
-    chosen = [each for row in rows for each in row]
+    chosen = [entry for row in rows for entry in row]
     return Run.of_distinct(
         np.cumsum([0, *map(len, rows)]),
-        np.array([each.label for each in chosen], np.int32),
-        np.array([each.score for each in chosen], np.float32),
-        None if ranking.confidences is None else np.array([each.confidence for each in chosen], np.float32),
+        np.array([entry.label for entry in chosen], np.int32),
+        np.array([entry.score for entry in chosen], np.float32),
+        None if ranking.confidences is None else np.array([entry.confidence for entry in chosen], np.float32),
     )
 
 
@@ -104,13 +104,13 @@ def _choose_labels(entries: Iterable[_Entry], options: SuggestOptions, hierarchy
         if entry.label in covered:
             continue
         above = hierarchy.above(entry.label) if options.hierarchy == "narrowest" else ()
-        replaced = [each for each in above if each in chosen]
-        freed = Counter(top for each in replaced for top in hierarchy.tops(each))
+        replaced = [label for label in above if label in chosen]
+        freed = Counter(top for label in replaced for top in hierarchy.tops(label))
         tops = hierarchy.tops(entry.label) if options.per_branch else ()
         if options.per_branch and any(held[top] - freed[top] >= options.per_branch for top in tops):
             continue
-        for each in replaced:
-            del chosen[each]
+        for label in replaced:
+            del chosen[label]
         held.subtract(freed)
         held.update(tops)
         covered.update(above)

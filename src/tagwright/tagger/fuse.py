@@ -72,5 +72,5 @@ def _free_names(names: Collection[str], taken: Collection[str]) -> dict[str, str
     for name in names:
         used = {*taken, *free.values()}
         choices = (name, TRAINED, *(f"{TRAINED}-{number}" for number in range(2, len(used) + 2)))
-        free[name] = next(each for each in choices if each not in used)
+        free[name] = next(choice for choice in choices if choice not in used)
     return free

@@ -91,7 +91,7 @@ class Suggestion:
         >>> Suggestion("638.1", "Bees", 1.5)
         Suggestion(id='638.1', name='Bees', score=1.5)
         """
-        said = (each.name for each in fields(self) if getattr(self, each.name) != each.default)
+        said = (setting.name for setting in fields(self) if getattr(self, setting.name) != setting.default)
         return f"Suggestion({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     def to_dict(self, text: str | None = None) -> dict[str, Any]:
@@ -137,17 +137,17 @@ class Suggestions(list[Suggestion]):
         table = html_table(self._rows(), words=("id", "notation", "confidence"))
         if not self.text:
             return table
-        spans = [(span.start, span.end) for each in self for why in each.evidence for span in why.spans]
+        spans = [(span.start, span.end) for suggestion in self for why in suggestion.evidence for span in why.spans]
         style = "white-space:pre-wrap;text-align:left;max-height:20em;overflow:auto"
         return f'{table}<div style="{style}">{mark_spans(self.text, spans)}</div>'
 
     def _rows(self) -> list[list[str]]:
         """Return the table with its header; without notations and confidences where no suggestion has one."""
         columns = {
-            "label": [each.name for each in self],
-            "id": [each.id for each in self],
-            "notation": [each.notation for each in self],
-            "score": [f"{each.score:.3f}" for each in self],
+            "label": [suggestion.name for suggestion in self],
+            "id": [suggestion.id for suggestion in self],
+            "notation": [suggestion.notation for suggestion in self],
+            "score": [f"{suggestion.score:.3f}" for suggestion in self],
             "confidence": ["" if each.confidence is None else confidence_level(each.confidence) for each in self],
         }
         kept = {name: cells for name, cells in columns.items() if any(cells) or name in ("label", "id", "score")}
@@ -234,11 +234,11 @@ class Tagger:
     @property
     def trainings(self) -> list[Mapping[str, Any]]:
         """Return the training record and those of the taggers that it continued from, the last one first."""
-        found, training = list[Mapping[str, Any]](), self.training
+        trainings, training = list[Mapping[str, Any]](), self.training
         while training:
-            found.append(training)
+            trainings.append(training)
             training = training.get("before", {})
-        return found
+        return trainings
 
     @property
     def stages(self) -> dict[str, Stage]:
@@ -277,7 +277,7 @@ class Tagger:
         """Let each stage read a batch of documents once; return the readings by stage name."""
         documents = Batch.of(documents)
         own = {name: stage.read(documents) for name, stage in self.stages.items() if not stage.shares}
-        shared = {name: each.read_with(own[each.shares]) for name, each in self.stages.items() if each.shares}
+        shared = {name: stage.read_with(own[stage.shares]) for name, stage in self.stages.items() if stage.shares}
         return {**own, **shared}
 
     def retrieve(self, readings: Mapping[str, Any]) -> dict[str, Run]:
@@ -531,7 +531,7 @@ class Tagger:
         }
         (folder / VOCABULARY).mkdir()
         self.vocabulary.save(folder / VOCABULARY)
-        writers = {name: each.save_as_is if as_is else each.save for name, each in self.stages.items()}
+        writers = {name: stage.save_as_is if as_is else stage.save for name, stage in self.stages.items()}
         writers |= {f"{_STEPS}/{number}": step.save for number, step in enumerate(self.steps)}
         for name, write in writers.items():
             (folder / name).mkdir(parents=True)
@@ -558,7 +558,7 @@ class Tagger:
         manifest = read_manifest(folder, KIND)
         kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
         training = manifest.get("training", {})
-        if not all(isinstance(each, dict) and all(map(is_folder_name, each)) for each in kinds):
+        if not all(isinstance(kind, dict) and all(map(is_folder_name, kind)) for kind in kinds):
             raise ModelError(f"{folder}: is damaged (its stages have no proper names); save the tagger again")
         if not isinstance(training, dict):
             raise ModelError(f"{folder}: is damaged (training is no table); save the tagger again")

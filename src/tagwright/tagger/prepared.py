@@ -54,9 +54,9 @@ def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Ite
     anew each time, as they may have changed.
     """
     key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
-    found = _load_kept(path, key) if key else None
-    tagger, said = found or _make_heard(make, encodes=bool(key) and "dense" in config.stages)
-    languages = tagger.languages if found else None
+    kept = _load_kept(path, key) if key else None
+    tagger, said = kept or _make_heard(make, encodes=bool(key) and "dense" in config.stages)
+    languages = tagger.languages if kept else None
     yield tagger
     if key and len(tagger.vocabulary) >= LEAST and tagger.languages != languages:
         with pause_collection():
@@ -75,7 +75,7 @@ def _load_kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:
     except ModelError as error:
         _log.warning("%s: the labels are prepared again: %s", path, error)
         return None
-    said: Said = [tuple(each) for each in json.loads((folder / "said.json").read_text(encoding="utf-8"))]
+    said: Said = [tuple(line) for line in json.loads((folder / "said.json").read_text(encoding="utf-8"))]
     for name, level, message in said:
         logging.getLogger(name).log(level, "%s", message)
     return tagger, said

@@ -93,15 +93,15 @@ def reasons(evidence: Sequence[Evidence], contributions: Sequence[Contribution])
     ['svm', 'dense']
     """
     contributions = _without_variants(contributions)
-    if not any(each.added for each in contributions):
+    if not any(contribution.added for contribution in contributions):
         ranked = sorted(evidence, key=lambda each: each.rank)
-        first = [each for each in ranked if each.rank <= FIRST] or ranked[:1]
-        return tuple(Reason(each.stage, None, _format_rank(each.rank), each.spans) for each in first)
-    least = SMALL * max(abs(each.added) for each in contributions)
+        first = [piece for piece in ranked if piece.rank <= FIRST] or ranked[:1]
+        return tuple(Reason(piece.stage, None, _format_rank(piece.rank), piece.spans) for piece in first)
+    least = SMALL * max(abs(contribution.added) for contribution in contributions)
     large = sorted((each for each in contributions if abs(each.added) >= least), key=lambda each: -each.added)
-    by_stage = {each.stage: each for each in evidence}
-    shown = [_reason(each, by_stage.get(each.feature)) for each in large]
-    rest = [each.added for each in contributions if abs(each.added) < least]
+    by_stage = {piece.stage: piece for piece in evidence}
+    shown = [_reason(contribution, by_stage.get(contribution.feature)) for contribution in large]
+    rest = [contribution.added for contribution in contributions if abs(contribution.added) < least]
     return (*shown, Reason(OTHERS, sum(rest))) if any(rest) else tuple(shown)
 
 
@@ -138,7 +138,7 @@ def _without_variants(contributions: Sequence[Contribution]) -> list[Contributio
     >>> _without_variants([Contribution("tfidf", 2.0), Contribution("tfidf_in_text", 0.5)])
     [Contribution(feature='tfidf', added=2.5)]
     """
-    sums = dict.fromkeys((each.feature for each in contributions), 0.0)
+    sums = dict.fromkeys((contribution.feature for contribution in contributions), 0.0)
     for name, added in contributions:
         stage = next((name.removesuffix(ending) for ending in VARIANTS if name.endswith(ending)), name)
         sums[stage if stage in sums else name] += added

@@ -164,7 +164,7 @@ class Config(Checked):
     @property
     def all_stages(self) -> tuple[str, ...]:
         """The stages, with that of a second encoder after the first."""
-        return tuple(each for name in self.stages for each in (self.encoders if name == "dense" else (name,)))
+        return tuple(stage for name in self.stages for stage in (self.encoders if name == "dense" else (name,)))
 
     @property
     def weight_of(self) -> dict[str, float]:
@@ -177,13 +177,10 @@ class Config(Checked):
     @property
     def resolved(self) -> dict[str, Any]:
         """The encoder for the record: a model of the Hugging Face Hub with its revision."""
-        if not self.encoders or (self.encoder == AUTO and not has_packaged()):
+        if not self.encoders or (self.encoder == AUTO and not has_packaged()) or given.find(self.encoder):
             return {}
-        if given.find(self.encoder):
-            return {}
-        return {
-            "encoder": "+".join(pin_revision(PACKAGED if name == AUTO else name) for name in self.encoders.values())
-        }
+        pinned = (pin_revision(PACKAGED if name == AUTO else name) for name in self.encoders.values())
+        return {"encoder": "+".join(pinned)}
 
 
 @pause_collection()
@@ -203,12 +200,13 @@ def fit(
     quote: see `Vocabulary.text_languages`. Stages for the language of the first document are made now, those for others
     when they come, and weights suit the documents, unless options name some.
     """
-    labels = _translate_labels(labels, config)
-    if not by_language:
-        tagger = _fit_stages(labels, config, documents)
-    else:
+    translated = translate_names(labels) if config.translation else labels
+    labels = labels if translated is labels else Vocabulary(translated)
+    if by_language:
         tagger = _by_language(labels, config, next(iter(documents), None))
         tagger = with_fitted_weights(tagger, documents) if config.weights is None else tagger
+    else:
+        tagger = _fit_stages(labels, config, documents)
     return with_model(tagger, config.llm)
 
 
@@ -233,12 +231,12 @@ def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger
         return tagger
     drawn = np.sort(np.random.default_rng(0).permutation(len(documents))[:MOST])
     runs = _find_first(tagger, take_documents(documents, drawn), ("exact_match", words, *dense))
-    found = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
+    agreements = Agreements.of(runs["exact_match"], runs[words], {name: runs[name] for name in dense})
     fitted_before = combined.agreements.documents
-    weights = found.weights(_usual_weights(stages) if fitted_before else combined.weights, words)
+    weights = agreements.weights(_usual_weights(stages) if fitted_before else combined.weights, words)
     named = ", ".join(f"{name} {weight:.2g}" for name, weight in weights.items())
-    note(f"{found.reason}: weights {named} ({setting('weights', 'fixed')} for the usual ones)")
-    fitted = replace(combined, weights={**combined.weights, **weights}, agreements=found)
+    note(f"{agreements.reason}: weights {named} ({setting('weights', 'fixed')} for the usual ones)")
+    fitted = replace(combined, weights={**combined.weights, **weights}, agreements=agreements)
     return replace(tagger, steps=(fitted, *tagger.steps[1:]))
 
 
@@ -249,18 +247,13 @@ def _find_first(tagger: Tagger, documents: Sequence[Document], names: Iterable[s
         found, own = tagger.retrieve(tagger.read(batch)), tagger.vocabulary.own(batch)
         for name in names:
             runs.setdefault(name, []).append(found[name].without(own).top(FIRST))
-    return {name: Run.concat(each) for name, each in runs.items()}
+    return {name: Run.concat(parts) for name, parts in runs.items()}
 
 
 def _usual_weights(stages: Mapping[str, Stage]) -> dict[str, float]:
     """The weights of retrievers that are as they are where nothing tells otherwise."""
     usual = {name: WEIGHTS.get(name, 1.0) for name in stages}
     return usual | ({"dense": STATIC_WEIGHT} if _is_static(stages.get("dense")) else {})
-
-
-def _translate_labels(labels: Vocabulary, config: Config) -> Vocabulary:
-    found = translate_names(labels) if config.translation else labels
-    return labels if found is labels else Vocabulary(found)
 
 
 def _fit_stages(
@@ -327,10 +320,10 @@ def _stages(
     dense = {name: cast("Dense", _stage(name, labels, config)) for name in names if name in config.encoders}
     readings = [(stage, stage.read(ahead)) for stage in dense.values() if ahead]
     with ThreadPoolExecutor(1) as thread:
-        found = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
+        searches = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
         stages = {name: dense[name] if name in dense else _stage(name, labels, config) for name in names}
-    for each in found:
-        each.result()
+    for search in searches:
+        search.result()
     return stages
 
 

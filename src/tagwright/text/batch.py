@@ -77,7 +77,7 @@ class Batch(list[Document]):
             for row, document in enumerate(self):
                 rows[by(document)].append(row)
             self._divided[by] = {
-                key: (np.array(each, np.int64), Batch(map(self.__getitem__, each))) for key, each in rows.items()
+                key: (np.array(places, np.int64), Batch(map(self.__getitem__, places))) for key, places in rows.items()
             }
         return self._divided[by]
 

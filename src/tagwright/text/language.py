@@ -180,7 +180,7 @@ def _recognise_together(texts: Sequence[str]) -> tuple[str, float]:
 def declared_languages(labels: Sequence[Label]) -> tuple[Language, ...]:
     """The main languages that most of the searched names are said to be in, largest first; none where few are."""
     some = sample_evenly(labels)
-    counts = Counter(tag.partition("-")[0] for each in some for tag, name in each.languages if name in each.names)
+    counts = Counter(tag.partition("-")[0] for label in some for tag, name in label.languages if name in label.names)
     names = sum(len(label.names) for label in some)
     shares = {code: count / names for code, count in counts.most_common()}
     return main_languages(shares) if sum(shares.values()) > 0.5 else ()
@@ -297,7 +297,7 @@ def stemmer(languages: tuple[Language, ...]) -> Callable[[str], str]:
     import Stemmer
 
     available = set(Stemmer.algorithms())
-    stemmers = [Stemmer.Stemmer(each.name, 0).stemWord for each in languages if each.name in available]
+    stemmers = [Stemmer.Stemmer(language.name, 0).stemWord for language in languages if language.name in available]
 
     def stem(word: str) -> str:
         for stem_in in stemmers:

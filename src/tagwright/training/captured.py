@@ -146,14 +146,14 @@ def waits(compute: Callable[[], object]) -> bool:
     import torch
 
     before = torch.cuda.get_sync_debug_mode()
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         torch.cuda.set_sync_debug_mode("warn")  # not "error", which other threads would get too
         try:
             compute()
         finally:
             torch.cuda.set_sync_debug_mode(before)
-    return any("called a synchronizing" in str(warning.message) for warning in found)
+    return any("called a synchronizing" in str(warning.message) for warning in warned)
 
 
 def capture(compute: Callable[[], T], memory: Any) -> tuple[torch.cuda.CUDAGraph, T]:

@@ -204,8 +204,8 @@ class _Run:
         vectors = torch.zeros(len(texts), encoder.dim)
         mine = slice(self.accelerator.process_index, None, self.accelerator.num_processes)
         vectors[mine] = torch.from_numpy(encoder.encode(texts[mine], role="query"))
-        found: Floats = self.accelerator.reduce(vectors.to(self.accelerator.device), "sum").cpu().numpy()
-        return found
+        embedded: Floats = self.accelerator.reduce(vectors.to(self.accelerator.device), "sum").cpu().numpy()
+        return embedded
 
     def _prepared(self, worker: int, workers: int) -> Iterator[_Step]:
         """Every `workers`-th of the steps from here on; each worker draws all pairs, which takes the least time."""
@@ -322,5 +322,5 @@ def _array(tensor: torch.Tensor) -> NDArray[Any]:
     """Convert a tensor for numpy, which has no bfloat16."""
     import torch
 
-    found: NDArray[Any] = tensor.detach().cpu().to(torch.promote_types(tensor.dtype, torch.float32)).numpy()
-    return found
+    array: NDArray[Any] = tensor.detach().cpu().to(torch.promote_types(tensor.dtype, torch.float32)).numpy()
+    return array

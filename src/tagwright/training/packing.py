@@ -77,5 +77,5 @@ def attention(
         return kernel(*parts, ends, ends, longest, longest, dropout, False, False)[0][None], None
     lengths = cu_seq_lens_q.diff().tolist()
     heads = [torch.split(part.transpose(0, 1), lengths, dim=1) for part in parts]
-    found = [scaled_dot_product_attention(q, k, v, dropout_p=dropout) for q, k, v in zip(*heads, strict=True)]
-    return torch.cat(found, dim=1).transpose(0, 1)[None], None
+    attended = [scaled_dot_product_attention(q, k, v, dropout_p=dropout) for q, k, v in zip(*heads, strict=True)]
+    return torch.cat(attended, dim=1).transpose(0, 1)[None], None

@@ -165,7 +165,7 @@ class Compounds:
         for word in counts:
             for end in self._ends(word):
                 tails[word[:end]].add(self._stem(word[end:]))
-        self._heads = {head: len(each) for head, each in tails.items() if len(each) >= HEADS}
+        self._heads = {head: len(tail) for head, tail in tails.items() if len(tail) >= HEADS}
 
     def _split(self, word: str) -> tuple[str, ...]:
         """The parts of a word, or the word alone where it has none."""

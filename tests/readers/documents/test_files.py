@@ -86,6 +86,17 @@ def test_a_text_in_latin_1_with_its_labels_beside_it_and_other_formats_that_say_
     assert (page.title, page.labels) == ("Été", ("abeilles é",))
 
 
+@pytest.mark.parametrize(("name", "advised"), [("x.txt", True), ("x.html", False)])
+def test_labels_in_another_encoding_are_refused_with_the_option_where_it_helps(
+    tmp_path: Path, name: str, advised: bool
+) -> None:
+    path = written(tmp_path, "Bear", name)
+    written(tmp_path, "Bär\n".encode("latin-1"), "x.key")
+    with pytest.raises(InputError, match=r"x\.key:1: byte 0xe4 is not UTF-8") as refused:
+        Corpus.read(path)
+    assert ("name the encoding of documents" in str(refused.value)) == advised  # beside a page they are in UTF-8
+
+
 def test_a_byte_that_the_encoding_lacks_is_named_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path, b"Bees\n\nfly \x81", "x.txt")
     with pytest.raises(InputError, match=r"x\.txt:3: byte 0x81 is not cp1252"):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tiny import tiny_encoder
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -24,11 +23,6 @@ LABELS = Vocabulary([Label("bee", ("Bees",), "Honey and flower."), Label("bank",
 ENGLISH = Document("1", title="Honey and flower", abstract="A flower in the river; a market.")
 FINNISH = Document("2", title="Hunajan hinta", abstract="Kukasta kukkaan lentävät ahkerat mehiläiset, bank.")
 TITLE_ONLY = Document("3", title="Bee")
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> str:
-    return str(tiny_encoder(tmp_path / "tiny"))
 
 
 @given(st.lists(st.floats(0, 20), min_size=2, max_size=9))

@@ -47,7 +47,7 @@ def describe(
     corpus = inputs.read(docs, reading, chosen)
     if graph and list_:
         neighbours = ({"id": id_, "neighbours": ids} for id_, ids in Graph.of(corpus).neighbour_ids(path[0]))
-        render.print_lines(json.dumps(each, ensure_ascii=False) for each in neighbours)
+        render.print_lines(json.dumps(neighbour, ensure_ascii=False) for neighbour in neighbours)
     elif graph:
         render.print_coverages(Graph.of(corpus).coverages(path), as_json=as_json)
     elif candidates:

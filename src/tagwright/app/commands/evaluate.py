@@ -114,12 +114,12 @@ def compare(
     judged = Chosen(labels, language, None if labels or not model else files[-1])
     corpus = inputs.read(docs, reading, judged)
     seen = inputs.read(train, reading, judged) if train else None
-    taggers = [inputs.tagger(Chosen(labels, language, each)) for each in files[len(run) :]]
+    taggers = [inputs.tagger(Chosen(labels, language, file)) for file in files[len(run) :]]
     if labels or not taggers:
         chosen = Chosen(labels, language)
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
-        vocabulary = union([each.vocabulary for each in taggers])
+        vocabulary = union([tagger.vocabulary for tagger in taggers])
     task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
     suggested = [dataset.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)

@@ -95,7 +95,7 @@ def _verify(chosen: Chosen, *, as_json: bool) -> None:
     tagger = Tagger.load(chosen.model, verify=True)
     changes = VocabularyChanges.of(tagger.vocabulary, wanted) if wanted else None
     made = tagger.stages.values()
-    parts = [[each.of(code) for code in each.known] if isinstance(each, ByLanguage) else [each] for each in made]
+    parts = [[stage.of(code) for code in stage.known] if isinstance(stage, ByLanguage) else [stage] for stage in made]
     missed = find_unfound(tagger.vocabulary, [each for part in parts for each in part if isinstance(each, ExactMatch)])
     render.print_verified(chosen.model, tagger.vocabulary, changes, missed, as_json=as_json)
     if changes:
@@ -132,5 +132,5 @@ def _describe(chosen: Chosen, model: str, output: Path | None) -> None:
     options = build(LlmOptions, {**values_of(None, chosen.settings), "model": model})
     records = list(describe_labels(inputs.vocabulary(chosen), options, chosen.language or AUTO))
     write_json_lines(records, output)
-    count = sum("described_by" in each for each in records)
+    count = sum("described_by" in record for record in records)
     print(f"{count:,} of {len(records):,} labels are described now: {output}")

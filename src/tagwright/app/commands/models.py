@@ -51,12 +51,12 @@ def models(
         documents = inputs.read(test, reading, Chosen(model=versions.current.folder))
         compared = versions.compare(first, documents, other=pair[1], skip_unlabelled=skip_unlabelled, unknown=unknown)
         render.print_comparison(
-            compared, {each.name: each.folder for each in map(versions.__getitem__, pair)}, as_json=as_json
+            compared, {version.name: version.folder for version in map(versions.__getitem__, pair)}, as_json=as_json
         )
     else:
         changed: dict[str, Any] = {}
         if action == "add":
-            known, added = {each.name for each in versions}, versions.add(Path(first)).name
+            known, added = {version.name for version in versions}, versions.add(Path(first)).name
             changed["nothing new" if added in known else "added"] = added
         elif action == "promote":
             versions.promote(first)
@@ -87,10 +87,10 @@ def _list(models: "Models", *, as_json: bool) -> None:
 
     current = models.current.name
     if as_json:
-        versions = [{"version": each.name, **each.record} for each in models]
+        versions = [{"version": version.name, **version.record} for version in models]
         print_json({"current": current, "versions": versions})
         return
-    rows = [_row(each, "in use" if each.name == current else "") for each in models]
+    rows = [_row(version, "in use" if version.name == current else "") for version in models]
     header = ["version", "", "added", "method", "labels", "nDCG@5 (95% interval)", "documents"]
     show_table([header, *rows], f"versions of {models.folder}")
 
@@ -99,7 +99,7 @@ def _row(version: "Version", state: str) -> list[str]:
     from tagwright.models.record import measured_blind
 
     record = version.record
-    method = next((each.get("method", "") for each in record["trainings"]), "")
+    method = next((training.get("method", "") for training in record["trainings"]), "")
     row = [version.name, state, record["added"][:10], method, f"{record['labels']:,}"]
     if not record["scores"]:
         if "difference" not in (blind := measured_blind(record)):

@@ -6,17 +6,15 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Docs, Json, LabelFile, Language, Model, Offline, Quiet, Reading, Unknown, Verbose
+from tagwright.app.arguments import Basis, Docs, Json, Offline, Quiet, Reading, Unknown, Verbose
 from tagwright.core.display import escape_controls
 from tagwright.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class JobOptions:
+class JobOptions(Basis):
     """Fields of a `Job` as options: see there."""
 
-    labels: LabelFile = None
-    language: Language = ""
     unknown: Unknown = "warn"
     check: Annotated[
         bool, typer.Option(help="Compare with zero_shot on a tenth of the labelled documents; not of auto.")
@@ -37,7 +35,6 @@ class JobOptions:
         Path | None,
         typer.Option(metavar="FILE", help="auto: learn from decisions of reviewers, a file of `serve`."),
     ] = None
-    model: Model = None
     share_of_labels: Annotated[
         float | None, typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.")
     ] = None
@@ -85,7 +82,6 @@ def train(
     from tagwright.api.job import Job
     from tagwright.api.options import check_given, configuration, find_method, settings_of_paper
     from tagwright.app import inputs, render
-    from tagwright.app.arguments import Chosen
     from tagwright.app.options import options_of, values_of
 
     kind = find_method(method)
@@ -99,11 +95,10 @@ def train(
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
     if not docs and find_method(method).learns != "nothing":
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
-    chosen = Chosen(job.labels, job.language, job.model)
     Job(
         method=method,
         config=configuration(method, values_of(config, values), job.language, paper=paper),
-        documents=(lambda: inputs.read(docs, reading, chosen)) if docs else (),
+        documents=(lambda: inputs.read(docs, reading, job)) if docs else (),
         files=[*docs, *filter(None, [config])],
         **vars(job),
     ).run()

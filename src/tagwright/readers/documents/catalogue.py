@@ -150,7 +150,7 @@ def to_documents(
             if not record.document.text:
                 remarks.add(number, "has no title and no text")
             unused.update(record.unused)
-            record = record._replace(subjects=[each for subject in record.subjects for each in subject.several()])
+            record = record._replace(subjects=[part for subject in record.subjects for part in subject.several()])
             sources.update(subject.source for subject in record.subjects if subject.label)
             sources.update([chosen] if chosen in record.document.metadata else [])
             yield number, label_by_field(_label_by_subjects(record, chosen), columns)

@@ -181,9 +181,9 @@ def labels_in(cell: str | int, place: Place) -> list[str]:
         return split_labels(text)
     results = value if isinstance(value, list) else [value]
     if all(isinstance(each, Mapping) and len(each) == 1 and {*each} <= {"choices", "taxonomy"} for each in results):
-        results = [part for each in results for named in each.values() if isinstance(named, list) for part in named]
-    chosen = [each[-1] if isinstance(each, list) and each else each for each in results]
-    if not all(isinstance(each, str) for each in chosen):
+        results = [part for result in results for named in result.values() if isinstance(named, list) for part in named]
+    chosen = [result[-1] if isinstance(result, list) and result else result for result in results]
+    if not all(isinstance(choice, str) for choice in chosen):
         raise place.error(f"the labels are {show(text)}, expected names or ids; export the annotations as JSON instead")
     return chosen
 
@@ -419,7 +419,7 @@ def _values(value: object) -> list[str]:
     if isinstance(value, str):
         return split_labels(value)
     return [
-        str(each) for each in (value if isinstance(value, list | tuple) else [value]) if isinstance(each, str | int)
+        str(item) for item in (value if isinstance(value, list | tuple) else [value]) if isinstance(item, str | int)
     ]
 
 

@@ -70,8 +70,8 @@ def _blocks(file: Any) -> Iterator[Block]:
     from docx.oxml import parse_xml
 
     depths = _depths(file.styles.element)
-    notes = (each for each in file.part.rels.values() if each.reltype.endswith(("/footnotes", "/endnotes")))
-    bodies = [file.element.body, *(note for each in notes for note in parse_xml(each.target_part.blob))]
+    notes = (relation for relation in file.part.rels.values() if relation.reltype.endswith(("/footnotes", "/endnotes")))
+    bodies = [file.element.body, *(note for relation in notes for note in parse_xml(relation.target_part.blob))]
     for part in (part for body in bodies for part in _parts(body)):
         if part.tag == _TABLE:
             yield from ((0, text) for row in _find_outermost(part, _ROW) if (text := to_text(_text(row))))

@@ -40,13 +40,13 @@ def _to_record(element: Element) -> Record | None:
     header = element.find("header")
     texts: dict[str, list[str]] = {}
     subjects = list[Subject]()
-    for each in element.iter():
-        is_text = all(part is each or part.tag in HTML for part in each.iter())
-        text = (_VALUE.line(each) or one_line(each.get("resource", ""))) if is_text else ""
+    for node in element.iter():
+        is_text = all(part is node or part.tag in HTML for part in node.iter())
+        text = (_VALUE.line(node) or one_line(node.get("resource", ""))) if is_text else ""
         if text:
-            texts.setdefault(each.tag, []).append(text)
-        if text and each.tag == "subject":
-            subjects.append(_subject(text, each))
+            texts.setdefault(node.tag, []).append(text)
+        if text and node.tag == "subject":
+            subjects.append(_subject(text, node))
     harvested = header.findtext("identifier", "").strip() if header is not None else ""
     if not texts.keys() & {"title", "description", "abstract"} or (header is not None and header.get("status")):
         return None

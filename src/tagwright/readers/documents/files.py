@@ -322,7 +322,7 @@ def _in_folder(folder: Path, format: str | None, left: list[Path]) -> list[_File
     named = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
     named = [(path, name) for path, name in named if not any(part[0] == "." for part in name.parts)]
     saved = {path.parent for path, _ in named if path.name == "state.json" and (path.parent / _INFO).is_file()}
-    tables = {each / name for each in saved for name in _tables_of(each)}
+    tables = {dataset / name for dataset in saved for name in _tables_of(dataset)}
     beside = {each / name for each in saved for name in ("state.json", _INFO)} | {each.parent / _DICT for each in saved}
 
     def is_read(path: Path) -> bool:
@@ -342,7 +342,7 @@ def _tables_of(dataset: Path) -> list[str]:
     """The names of the Arrow files of a folder that `save_to_disk` of Hugging Face wrote. Raises InputError."""
     state = dataset / "state.json"
     try:
-        return [each["filename"] for each in json.loads(state.read_bytes())["_data_files"]]
+        return [file["filename"] for file in json.loads(state.read_bytes())["_data_files"]]
     except (ValueError, LookupError, TypeError):
         raise InputError("is no state of a saved dataset, expected the names of its Arrow files", state) from None
 
@@ -428,7 +428,8 @@ def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]
     try:
         yield from documents
     except EncodingError as error:
-        if not error.encoding or not _has_encoding(format):
+        beside_page = format in _SAYING_WRONGLY and Path(error.path or "").suffix in LABELS_BESIDE  # in UTF-8
+        if not error.encoding or not _has_encoding(format) or beside_page:
             raise
         problem = f"{error.problem}, or name the encoding of documents: {option('encoding', error.encoding)}"
         raise InputError(problem, error.path, error.line) from None

@@ -147,9 +147,9 @@ def without_tags(text: str, names: Collection[str] = HTML) -> str:
         text = _ESCAPED.sub(lambda found: unescape(found[0]), without_dollars(text))  # also tags that are escaped
     if "<" not in text or ">" not in text:
         return text
-    found = [(tag, element_name(tag)) for tag in TAG.finditer(text)]
-    begun, ended = ({name for tag, name in found if bool(tag["end"]) == ends} for ends in (False, True))
-    sure = {name for tag, name in found if tag["prefix"]} | set(names)
+    tags = [(tag, element_name(tag)) for tag in TAG.finditer(text)]
+    begun, ended = ({name for tag, name in tags if bool(tag["end"]) == ends} for ends in (False, True))
+    sure = {name for tag, name in tags if tag["prefix"]} | set(names)
     broken = "br" in sure and re.search(r"(?i)\S<br\b|<br\s*/?>\S", text)
     return plain_text(_ABSTRACT.sub("", text)) if broken or begun & ended & sure else text
 
@@ -161,7 +161,7 @@ def without_markup(document: Document) -> Document:
         title=sections.one_line(without_tags(document.title)),
         abstract=without_tags(document.abstract),
         sections=tuple(
-            replace(each, paragraphs=tuple(map(without_tags, each.paragraphs))) for each in document.sections
+            replace(section, paragraphs=tuple(map(without_tags, section.paragraphs))) for section in document.sections
         ),
         labels=tuple(map(without_tags, document.labels)),
         metadata={name: tuple(map(without_tags, values)) for name, values in document.metadata.items()},

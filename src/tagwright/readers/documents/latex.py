@@ -130,7 +130,7 @@ class _Paper:
 
     def _argument(self, node: Any) -> str:
         """The last argument in braces; a bracketed one before it is a short form."""
-        arguments = [each for each in (node.nodeargd.argnlist if node.nodeargd else ()) if each is not None]
+        arguments = [argument for argument in (node.nodeargd.argnlist if node.nodeargd else ()) if argument is not None]
         return self._text(arguments[-1:])
 
     def _text(self, nodes: Sequence[Any]) -> str:
@@ -148,8 +148,8 @@ def parse(text: str, macros: Any) -> list[Any]:
             if environments and not include_brace_chars and state:
                 if plain := _PLAIN.match(self.s, pos):
                     return LatexToken("char", plain[0], pos, len(plain[0]), "")
-                if found := _ENVIRONMENT.match(self.s, pos):
-                    return LatexToken(f"{found[1]}_environment", found[2], pos, len(found[0]), "")
+                if match := _ENVIRONMENT.match(self.s, pos):
+                    return LatexToken(f"{match[1]}_environment", match[2], pos, len(match[0]), "")
             return super().get_token(pos, include_brace_chars, environments, **state)
 
     nodes: list[Any] = Walker(text, macros, tolerant_parsing=True).get_latex_nodes()[0]

@@ -46,7 +46,7 @@ def render_visible(text: str) -> str:
     for begin, close in (("<!--", "-->"), (r"<script\b[^<>]*>", "</script>"), (r"<style\b[^<>]*>", "</style>")):
         end = text.rfind(close) + len(close)  # what never ends is text
         text = re.sub(rf"{begin}.*?{close}", "", text[:end], flags=re.DOTALL) + text[end:]
-    known = {found[1].casefold() for found in _DEFINITION.finditer(text)}
+    known = {match[1].casefold() for match in _DEFINITION.finditer(text)}
     text = _DEFINITION.sub("", text)
 
     def linked(found: re.Match[str]) -> str:

@@ -127,7 +127,7 @@ def of_word(element: Any) -> Effect:
 def choose_reading(readings: Element) -> Element:
     """The one of several readings that is read: a corrected, regularised, expanded one, or else the first."""
     rank = {name: place for place, name in enumerate("corr reg expan ex lem textual-form math".split())}  # noqa: SIM905
-    texts = [each for each in readings if "graphic" not in each.tag]
+    texts = [reading for reading in readings if "graphic" not in reading.tag]
     return min(texts, key=lambda each: rank.get(each.tag, len(rank)), default=Element("nothing"))
 
 

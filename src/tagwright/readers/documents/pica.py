@@ -175,9 +175,9 @@ def _to_record(fields: Sequence[Field]) -> Record | None:
 
 def _document(fields: Sequence[Field]) -> Document:
     persons = with_tags(fields, "028A 028B 028C 028D 028E 028F 028G 028M")
-    names = [(", ".join([*each.values("aA")[:1], *each.values("dD")[:1]]), each) for each in persons]
+    names = [(", ".join([*person.values("aA")[:1], *person.values("dD")[:1]]), person) for person in persons]
     # corporate bodies and conferences, with their units
-    names += [(each.joined("ab"), each) for each in with_tags(fields, "029A 029E 029F 029G 030F")]
+    names += [(field.joined("ab"), field) for field in with_tags(fields, "029A 029E 029F 029G 030F")]
     return Document(
         next(iter(values(fields, "003@", "0")), ""),
         next((" : ".join(field.values("ad")) for field in with_tags(fields, "021A")), ""),

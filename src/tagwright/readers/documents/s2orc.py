@@ -107,7 +107,7 @@ def _from_parts(parts: list[_Object]) -> Iterator[Block]:
 def _without_reference_numbers(part: _Object) -> str:
     """The text of a paragraph without the numbers of references, where it says which characters are such."""
     spans = part.get("cite_spans")
-    places = ((each.get("start"), each.get("end")) for each in spans or () if isinstance(each, Mapping))
+    places = ((span.get("start"), span.get("end")) for span in spans or () if isinstance(span, Mapping))
     return without_citations(part["text"], [(a, b) for a, b in places if type(a) is int and type(b) is int]).strip()
 
 
@@ -159,11 +159,11 @@ class _Notes:
             except (ValueError, RecursionError):
                 raise ValueError(f"annotations.{kind} is {show(found)}, expected a list as JSON") from None
         spans = list[_Span]()
-        for each in _objects(found, f"annotations.{kind}"):
+        for entity in _objects(found, f"annotations.{kind}"):
             try:
-                attributes, start, end = each.get("attributes"), int(each["start"]), int(each["end"])
+                attributes, start, end = entity.get("attributes"), int(entity["start"]), int(entity["end"])
             except (KeyError, TypeError, ValueError, OverflowError):
-                raise ValueError(f"annotations.{kind} holds {show(each)}, expected start and end") from None
+                raise ValueError(f"annotations.{kind} holds {show(entity)}, expected start and end") from None
             spans.append((max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}))
         return sorted(spans, key=lambda span: span[:2])
 
@@ -199,8 +199,8 @@ def _is_span_within(span: _Span, outer: _Span) -> bool:
 def _authors(value: object) -> list[str]:
     """Names, or objects with first, middle and last name, or with one name."""
     names = list[str]()
-    for each in value if isinstance(value, list) else ():
-        author = each if isinstance(each, Mapping) else {"name": each}
+    for person in value if isinstance(value, list) else ():
+        author = person if isinstance(person, Mapping) else {"name": person}
         parts = [part for field in ("first", "middle", "last") for part in _values(author.get(field))]
         names.append(" ".join(parts) or str(author.get("name") or ""))
     return list(filter(None, names))
@@ -219,7 +219,7 @@ def _first_value(value: object) -> str:
 
 
 def _values(value: object) -> list[str]:
-    return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
+    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
 
 
 def _unique_values(values: Iterable[str]) -> list[str]:

@@ -183,7 +183,7 @@ def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
         return False
     if len(rows[0]) > 2 and len({len(cells) for cells in rows}) == 1:
         first, *columns = ([_are_words(cell) for cell in column] for column in zip(*rows, strict=True))
-        return first[0] and all(each[0] for each in columns) and any(not any(each[1:]) for each in columns)
+        return first[0] and all(column[0] for column in columns) and any(not any(column[1:]) for column in columns)
     named = [name for text, *labels in rows if " " in (name := " ".join(labels).strip()) and " " not in text.strip()]
     return 2 * sum(map(_are_words, named)) > len(rows)
 
@@ -280,7 +280,7 @@ def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
             opened = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(content))
             # 8 bytes are before the first message of a file
             messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(8) if is_file else content))
-            batches = (_batch(each, opened.schema) for each in messages if each.type != "schema")
+            batches = (_batch(message, opened.schema) for message in messages if message.type != "schema")
             yield from with_class_names(_number_rows(batches, path), class_names(opened.schema.metadata), path)
 
 
@@ -322,10 +322,10 @@ def with_class_names(
 
 def _name_classes(row: Record, column: str, names: Sequence[str], place: Place) -> Any:
     value = row.get(column)
-    numbers = [each for each in (value if isinstance(value, list) else [value]) if each is not None]
-    if not all(isinstance(each, int) and -1 <= each < len(names) for each in numbers):
+    numbers = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
+    if not all(isinstance(number, int) and -1 <= number < len(names) for number in numbers):
         raise place.error(f"{column} is {show(value)}, expected numbers of its {len(names)} classes, from 0")
-    named = [names[each] for each in numbers if each >= 0]
+    named = [names[number] for number in numbers if number >= 0]
     return named if isinstance(value, list) else next(iter(named), None)
 
 

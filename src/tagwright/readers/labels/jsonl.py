@@ -113,12 +113,12 @@ def replaced_ids(out_of_use: Mapping[str, Iterable[str]]) -> dict[str, list[str]
 
 def follow_steps(start: T, steps: Mapping[T, Iterable[T]]) -> set[T]:
     """Return everything that the steps lead to from the start, directly or by way of others."""
-    found, open_ = set[T](), [start]
+    reached, open_ = set[T](), [start]
     while open_:
-        new = set(steps.get(open_.pop(), ())) - found
-        found |= new
+        new = set(steps.get(open_.pop(), ())) - reached
+        reached |= new
         open_ += new
-    return found
+    return reached
 
 
 def _rename_keys(record: dict[str, Any]) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def _label(record: Mapping[str, Any], place: Place) -> Label:
     label_id = id_field(record, place)
     languages, names = _read_by_language(record, "names", place), tuple[str, ...]()
     if not languages:
-        given = [text_field(record, "name", place), *texts_field(record, "names", place)]
-        names = tuple(dict.fromkeys(filter(None, given)))
+        texts = [text_field(record, "name", place), *texts_field(record, "names", place)]
+        names = tuple(dict.fromkeys(filter(None, texts)))
         languages = _read_by_language(record, "languages", place)
     if not names and not languages and not _DOCUMENT_FIELDS.isdisjoint(record):
         raise place.error("holds documents, expected labels; give a vocabulary here")

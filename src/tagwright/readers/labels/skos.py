@@ -119,13 +119,13 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
         for each in label.types:
             graph.add((concept, RDF.type, _to_uri(each)))
         for name, field in fields.items():
-            for each in getattr(label, field):
-                graph.add((concept, SKOS[name], _to_uri(each)))
-        for each in label.replaces:
-            graph.add((concept, DCTERMS.replaces, _to_uri(each)))
-        for each in label.collections:
-            graph.add((_to_uri(each), RDF.type, SKOS.Collection))
-            graph.add((_to_uri(each), SKOS.member, concept))
+            for target in getattr(label, field):
+                graph.add((concept, SKOS[name], _to_uri(target)))
+        for replaced in label.replaces:
+            graph.add((concept, DCTERMS.replaces, _to_uri(replaced)))
+        for collection in label.collections:
+            graph.add((_to_uri(collection), RDF.type, SKOS.Collection))
+            graph.add((_to_uri(collection), SKOS.member, concept))
         for kind, code, text in _literals(label):
             graph.add((concept, SKOS[kind], rdflib.Literal(text, lang=code or None)))
     with silence_log("rdflib"):
@@ -257,13 +257,13 @@ def _concepts(graph: Graph) -> set[Node]:
     """
 
     def subjects(*properties: URIRef) -> set[Node]:
-        return {node for each in properties for node in graph.subjects(each, None)}
+        return {node for predicate in properties for node in graph.subjects(predicate, None)}
 
     def objects(*properties: URIRef) -> set[Node]:
-        return {node for each in properties for node in graph.objects(None, each)}
+        return {node for predicate in properties for node in graph.objects(None, predicate)}
 
     def of_types(classes: Iterable[Node | None]) -> set[Node]:
-        return {node for each in classes for node in graph.subjects(RDF.type, each)}
+        return {node for kind in classes for node in graph.subjects(RDF.type, kind)}
 
     groups = of_types((SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection))
     groups |= subjects(SKOS.hasTopConcept, SKOS.member, SKOS.memberList) | objects(SKOS.inScheme, SKOS.topConceptOf)
@@ -325,7 +325,7 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
     if not names:
         return None
     notes = list(
-        dict.fromkeys(each for kind in ("definition", "scopeNote") for each in sorted_(_texts(graph, concept, kind)))
+        dict.fromkeys(text for kind in ("definition", "scopeNote") for text in sorted_(_texts(graph, concept, kind)))
     )
     wanted = {"", *map(language_subtag, languages), language_subtag(names[0][0])}
     return Label(
@@ -343,13 +343,13 @@ def _links(graph: Graph, concept: URIRef) -> dict[str, tuple[str, ...]]:
     """Return the types of a concept, its schemes and collections, and related concepts: sorted URIs by field."""
 
     def linked(*properties: URIRef, inverse: Iterable[URIRef] = ()) -> tuple[str, ...]:
-        found = {node for each in properties for node in graph.objects(concept, each)}
-        found.update(node for each in inverse for node in graph.subjects(each, concept))
-        return _ids(found)
+        nodes = {node for predicate in properties for node in graph.objects(concept, predicate)}
+        nodes.update(node for predicate in inverse for node in graph.subjects(predicate, concept))
+        return _ids(nodes)
 
     return {
         "broader": linked(SKOS.broader, inverse=[SKOS.narrower]),
-        "types": tuple(each for each in linked(RDF.type) if each != str(SKOS.Concept)),
+        "types": tuple(kind for kind in linked(RDF.type) if kind != str(SKOS.Concept)),
         "schemes": linked(SKOS.inScheme, SKOS.topConceptOf, inverse=[SKOS.hasTopConcept]),
         "related": linked(SKOS.related, inverse=[SKOS.related]),
         "exact": linked(SKOS.exactMatch),

@@ -59,7 +59,7 @@ def read_label_table(
     columns = _columns(header, {}, Place(path, first[0]))
     labels = with_parents(_labels(_with_header(rows, header, path), columns, path), path)
     tags = {column: tag for part in ("name", "names") for column, tag in columns.get(part, ()) if tag}
-    return chosen_names(labels, language, likely, path, [*dict.fromkeys(tags[each] for each in header if each in tags)])
+    return chosen_names(labels, language, likely, path, [*dict.fromkeys(tags[name] for name in header if name in tags)])
 
 
 def read_label_rows(
@@ -126,29 +126,29 @@ def _columns(header: Sequence[str], given: Mapping[str, str], place: Place) -> _
     """Find the columns; those of no use are logged. Raises InputError where none holds names."""
     if len(header) == 1 and place.line is not None:
         return {"names" if header == ["names"] else "name": [(header[0], "")]}
-    found = {part: [(column, "")] for part, column in given.items()}
+    parts = {part: [(column, "")] for part, column in given.items()}
     free = [column for column in header if column not in given.values()]
     tagged = {column: language for column in free if (language := _language(column))[0]}
     plain = [column for column in free if column not in tagged]
-    if [*tagged] == ["label_id"] and "id" not in {*found, *recognise_columns(plain, LABEL)}:  # no names in Indonesian
+    if [*tagged] == ["label_id"] and "id" not in {*parts, *recognise_columns(plain, LABEL)}:  # no names in Indonesian
         tagged, plain = {}, free
-    own = {*found, *plain, *(part for part, _ in tagged.values())}
+    own = {*parts, *plain, *(part for part, _ in tagged.values())}
     words = dict(LABEL)
     if own & {"name", "names", "label"}:  # then no other word is the name
         words["name"] = ("name", "label")
     if own & {"description", "descriptions"}:
         words["description"] = ("description",)
     together = {"id": ("id", "uri"), "name": ("name", "label")}  # columns that may stand beside each other
-    for part, column in recognise_columns(plain, {part: words[part] for part in words if part not in found}).items():
+    for part, column in recognise_columns(plain, {part: words[part] for part in words if part not in parts}).items():
         also = [other for other in together.get(part, ()) if other in plain and other != column]
-        found[part] = [(each, "") for each in (column, *also)]
+        parts[part] = [(name, "") for name in (column, *also)]
     for column, (part, tag) in tagged.items():
-        found.setdefault(part, []).append((column, tag))
-    _check(found, header, given, place)
-    used = {column for columns in found.values() for column, _ in columns}
+        parts.setdefault(part, []).append((column, tag))
+    _check(parts, header, given, place)
+    used = {column for columns in parts.values() for column, _ in columns}
     if left := [column for column in header if column and column not in used]:
         _log.warning("%s: columns left out: %s", place.path, ", ".join(left))
-    return found
+    return parts
 
 
 def _language(column: str) -> tuple[str, str]:
@@ -262,7 +262,7 @@ def _values(row: Mapping[str, Any], column: str, tag: str, part: str, place: Pla
             [text] if part in _ONE else split_texts(text, None if part in ("description", "descriptions") else "|;\n")
         )
     else:
-        texts = [text_field({column: each}, column, place) for each in value]
+        texts = [text_field({column: item}, column, place) for item in value]
     yield from ((tag, text) for text in texts if text)
 
 

@@ -62,8 +62,8 @@ def read_tagged(lines: Sequence[Line], path: Path) -> Iterator[tuple[int, Label]
     preferred = {term: uses[0] for term, entry in entries.items() if len(uses := entry["use"]) == 1}
     left_out = [term for term, entry in entries.items() if len(entry["use"]) > 1]
     others, broader = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-    meant = {each: folded.get(preferred.get(term, term).casefold()) for each, term in folded.items()}
-    labels = {each: term for each, term in meant.items() if term and not entries[term]["use"]}
+    meant = {key: folded.get(preferred.get(term, term).casefold()) for key, term in folded.items()}
+    labels = {key: term for key, term in meant.items() if term and not entries[term]["use"]}
     mentioned = list[str]()
 
     def known(terms: Sequence[str]) -> list[str]:
@@ -102,7 +102,7 @@ def _entries(lines: Sequence[Line], path: Path) -> tuple[dict[str, dict[str, lis
             is_near = tagged[2] in ("", "1")  # NT2 is below NT1, which says so itself
             tag = tagged[1] if tagged[1] in _TAGS else tagged[1].lower().removesuffix("s")
             role, beside = _TAGS[tag] if is_near else "", indent
-            values = [each.strip() for each in re.split(r"\s*[;+]\s+", tagged[3])] if role == "use" else [tagged[3]]
+            values = [value.strip() for value in re.split(r"\s*[;+]\s+", tagged[3])] if role == "use" else [tagged[3]]
             if is_near:
                 entries[term][role] += values
         elif term and indent >= least and (other := _OTHER.match(text)):

@@ -55,8 +55,8 @@ def order_rows(rows: Iterable[Listed], column: str) -> list[Listed]:
             return (row.title or row.id).casefold()
         return states.index(row.state) if name == "state" else getattr(row, name)
 
-    found = sorted(rows, key=value, reverse=column != name)
-    return sorted(found, key=lambda row: value(row) in ((), ""))
+    ordered = sorted(rows, key=value, reverse=column != name)
+    return sorted(ordered, key=lambda row: value(row) in ((), ""))
 
 
 def _list_entry(entry: Entry, state: DocumentState | None, events: list[Decision]) -> Listed:

@@ -169,9 +169,9 @@ class ReviewPages:
 
         def content() -> dict[str, Any]:
             entries, gone = review.documents.entries(), review.gone()
-            found = list_documents(entries, review.decisions, query)
-            documents = order_rows((row for row in found if state in ("", row.state)), order)
-            counts, statistics = Counter(row.state for row in found), review.decisions.statistics()
+            listed = list_documents(entries, review.decisions, query)
+            documents = order_rows((row for row in listed if state in ("", row.state)), order)
+            counts, statistics = Counter(row.state for row in listed), review.decisions.statistics()
             shown = {"listed": documents, "counts": counts, "statistics": statistics}
             lost = [(entry, gone[entry.id]) for entry in entries if entry.id in gone]
             return shown | {"gone": lost} | self._trained()
@@ -220,8 +220,8 @@ class ReviewPages:
                 await asyncio.to_thread(write_export, file, wanted, model.tagger.vocabulary, target)
             else:
                 names = await asyncio.to_thread(model.saved_names)
-                given = {"file": file.path.resolve(), "output": wanted, "names": names, "target": target}
-                await run_apart(request, partial(self._exports.ask, "write", **given))
+                arguments = {"file": file.path.resolve(), "output": wanted, "names": names, "target": target}
+                await run_apart(request, partial(self._exports.ask, "write", **arguments))
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
             return await self.overview(request, session, problem=problem)
@@ -264,19 +264,19 @@ class ReviewPages:
         path, copy = store_upload(folder, shown, records.content), folder / "enriched"
         chosen = {name: bool(text_of(form, name)) for name in ("replace_gone", "changed_texts")}
         paths = {"records": path, "output": copy, "names": names, "reviews": self.review.file.path.resolve()}
-        given = {**paths, "source": source, "agency": agency, "is_command": is_command(), **chosen}
-        sent = json.dumps(given, default=str)
+        arguments = {**paths, "source": source, "agency": agency, "is_command": is_command(), **chosen}
+        sent = json.dumps(arguments, default=str)
         printed, said = run_on(path, shown, ["-c", PROGRAM, sent], 60, 10_000_000)
         for line in said.splitlines()[-10:]:
             _log.warning("%s", line.replace(str(path), shown))
-        found = json.loads(printed)
-        if found["problem"]:
+        report = json.loads(printed)
+        if report["problem"]:
             raise (
-                InputError(found["problem"], shown, found["line"])
-                if found["of_file"]
-                else ConfigError(found["problem"])
+                InputError(report["problem"], shown, report["line"])
+                if report["of_file"]
+                else ConfigError(report["problem"])
             )
-        return copy, LeftOut(**found["left_out"])
+        return copy, LeftOut(**report["left_out"])
 
     async def training(self, _request: Request, session: Session) -> Response:
         """Show how far the training is, as a part of the overview that a script asks for."""

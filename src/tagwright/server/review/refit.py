@@ -116,7 +116,7 @@ def refit_combiner(tagger: Tagger, data: TrainingData) -> Tagger:
     Labels never shown to a reviewer are no examples. Raises ConfigError for fewer than two documents with labels, and
     for a combiner of another package.
     """
-    labelled = [relabel_document(each, ids) for each, ids in zip(data.documents, data.labels, strict=True)]
+    labelled = [relabel_document(document, ids) for document, ids in zip(data.documents, data.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in data.judged])
     job = Job(method="auto", config=Config(), documents=labelled, model=tagger, judged=judged, unknown="ignore")
@@ -139,7 +139,7 @@ def without_reviews(tagger: Tagger) -> Tagger:
 def _digest(data: TrainingData) -> str:
     """A digest of all decisions."""
     rows = zip(data.documents, data.labels, map(sorted, data.judged), data.blind, strict=True)
-    return digest((document.id, *given) for document, *given in rows if any(given))
+    return digest((document.id, *learned) for document, *learned in rows if any(learned))
 
 
 @dataclass
@@ -169,7 +169,7 @@ class Refitter:
     def last(self) -> Trained | None:
         """The newest version that was trained on decisions, by this server or an earlier one."""
         newest_first = reversed(list(Models(self.folder)))
-        return next((found for version in newest_first if (found := Trained.of(version))), None)
+        return next((trained for version in newest_first if (trained := Trained.of(version))), None)
 
     def outcome(self, last: Trained | None) -> tuple[Text, ...]:
         """Describe the last training for the page, a text for each sentence. last: the newest version, see there."""
@@ -223,7 +223,7 @@ class Refitter:
         blind |= self._measured(trained, model, data, number)
         combined = {**trained.training["combined"], BLIND: blind}
         record = {**trained.training, "combined": combined, "data": {"decisions": _digest(data)}}
-        trained, known = replace(trained, training=record), {each.name for each in models}
+        trained, known = replace(trained, training=record), {version.name for version in models}
         added = self._added(models, trained, number if blind.get("difference", {"low": 0})["low"] > 0 else "")
         if added.name in known:
             form = "Nothing is new: version %(version)s has learned from the same decisions."
@@ -245,7 +245,7 @@ class Refitter:
         """Compare with the version in use on the documents that were reviewed blind, see `Trained`."""
         index = model.tagger.vocabulary.index
         texts = text_groups(data.documents).tolist()  # what was learned from, or measured on, measures nothing again
-        learned = {text for text, *given in zip(texts, data.labels, data.judged, strict=True) if any(given)}
+        learned = {text for text, *sets in zip(texts, data.labels, data.judged, strict=True) if any(sets)}
         blind = {text: row for row, text in enumerate(texts) if any(id_ in index for id_ in data.blind[row])}
         rows = sorted(row for text, row in blind.items() if text not in learned)
         if len(rows) < FEWEST:

@@ -163,7 +163,7 @@ class Review:
         own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
         subjects = _subjects(document, model.tagger.vocabulary)
-        kept = {each.id for each in subjects if each.id}
+        kept = {subject.id for subject in subjects if subject.id}
         spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, _ in candidates}
         return Sheet(
             number=number,
@@ -193,11 +193,11 @@ class Review:
         """Return up to ten labels that match a query, the best first, to add to a document, see `found_row`."""
         model, uses = self.model.snapshot(), self.decisions.uses()
         vocabulary = model.tagger.vocabulary
-        found, language = (
+        ids, language = (
             [vocabulary.ids[position] for position in model.search()(query, 10)],
             get_current_request().language,
         )
-        rows = (found_row(vocabulary, id_, query, language) for id_ in found)
+        rows = (found_row(vocabulary, id_, query, language) for id_ in ids)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
     def decide(self, number: int, decision: Decision) -> None:
@@ -215,14 +215,14 @@ class Review:
         if not is_known and all(event.label != label for event in self.decisions.current(document.id)):
             raise KeyError(label)
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
-        accepted = [replace(decision, action="accept", label=each.id, note=each.text) for each in kept]
+        accepted = [replace(decision, action="accept", label=subject.id, note=subject.text) for subject in kept]
         self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])
 
     def _kept(self, document: Document, reviewer: str) -> list[RecordSubject]:
         """The labels that a document came with, on which a reviewer has not decided."""
         decided = {event.label for event in self.decisions.current(document.id) if event.reviewer == reviewer}
         subjects = _subjects(document, self.model.tagger.vocabulary)
-        return [each for each in subjects if each.id and each.id not in decided]
+        return [subject for subject in subjects if subject.id and subject.id not in decided]
 
     def _as_shown(self, document: str, decision: Decision) -> Decision:
         """The decision with the rank and the model that were shown to the reviewer, if anything was."""
@@ -278,7 +278,7 @@ class Review:
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
         rows += [label_row(vocabulary, id_, language) for id_ in added]
-        known = {each.id for each in _subjects(document, vocabulary)}
+        known = {subject.id for subject in _subjects(document, vocabulary)}
         return [
             row._replace(uses=uses.get(row.id, 0), verdict=verdicts.get(row.id), in_record=row.id in known)
             for row in rows

@@ -261,9 +261,9 @@ def find_unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[
     >>> [(label.name, why) for label, why in find_unfound(labels, [ExactMatch(labels)])]
     [('Who', 'its names are stop words')]
     """
-    found = np.full(len(labels), not stages)
+    is_found = np.full(len(labels), not stages)
     for stage in stages:
-        found |= np.diff(stage._names.specificities.tocsc().indptr) > 0
+        is_found |= np.diff(stage._names.specificities.tocsc().indptr) > 0
     options = stages[0].options if stages else ExactMatchOptions()
     stopped, fold = stop_words(parse_all(options.stem)), make_fold(options.stem, options.analysis)
 
@@ -276,7 +276,7 @@ def find_unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[
         is_stopped = all(fold(word) in stopped for own in words for word in own)
         return "its names are stop words" if is_stopped else f"more than {SHARED:,} labels have its names"
 
-    return [(labels[place], reason(labels[place])) for place in np.flatnonzero(~found).tolist()]
+    return [(labels[place], reason(labels[place])) for place in np.flatnonzero(~is_found).tolist()]
 
 
 def share_tries(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:

@@ -69,7 +69,7 @@ class WordTrie:
             right = self.keys[np.minimum(place, len(self.keys) - 1)] == keys if len(keys) else np.zeros(0, np.bool_)
             start, node, depth = start[going][right], self._roots + place[right], depth + 1
         none = np.zeros(0, np.int64)
-        pattern, start, end = (np.concatenate([none, *(each[part] for each in matches)]) for part in range(3))
+        pattern, start, end = (np.concatenate([none, *(match[part] for match in matches)]) for part in range(3))
         order = np.lexsort((pattern, start, end))
         return pattern[order], start[order], end[order]
 
