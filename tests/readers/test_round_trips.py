@@ -131,6 +131,7 @@ SAYING = {"labels.ttl"}
 @example(ids=["a  b", "b\tc"])
 @example(ids=["\ufffd", "{x"])
 @example(ids=["# a", '"b"'])
+@example(ids=["a", "a\n\u0301"])
 @example(ids=[LONG, "x"])
 def test_ids_and_names_come_back_as_they_were(
     name: str, ids: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from tagwright.catalogues.subjects import NewSubject
 from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.columns import SAMPLE, Columns, parse_list, split_labels, subject_columns
+from tagwright.readers.documents.columns import SAMPLE, Columns, format_list, parse_list, split_labels, subject_columns
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tables import column_names, header_of, table_rows
 from tagwright.readers.limits import PICTURES, read_whole
@@ -46,7 +45,7 @@ class _Style(NamedTuple):
             part = f"<{text}>" if self.in_brackets else text
             cell = longer_cell(old, self.separator, part)
             if parse_list(whole) is not None:
-                cell = json.dumps([*before, text], ensure_ascii=False)
+                cell = format_list([*before, text])
             *same, last = split_labels(unescape_formula(cell))
             if [part.strip() for part in same] == before and names.resolve(last) == names.index[new.id]:
                 return cell

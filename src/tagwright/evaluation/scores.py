@@ -377,7 +377,7 @@ SENTENCES = {
     "not decide it; low is good.",
 }
 """Kind of measure -> its meaning, with k for the number. A new kind is a function of `metrics`, a sentence here, and a
-place in the next table that fits what it is computed from."""
+place in the next table that fits what it is computed from; in `STANDARD`, where it is printed unasked."""
 
 # Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
 _ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}

@@ -35,7 +35,7 @@ LONGEST = 200
 "Characters of a query that are compared: names are shorter."
 
 LIMIT = 10
-"Candidates of a query that names no other number, and labels in a list of suggestions."
+"Candidates of a query that names no other number, and labels that complete what is being typed."
 
 CONCEPT = "http://www.w3.org/2004/02/skos/core#Concept"
 "The type that every label has."

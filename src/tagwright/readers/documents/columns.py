@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -87,7 +88,7 @@ def join_labels(labels: Sequence[str]) -> str:
     ('a|b', '["a|b"]', '')
     """
     plain = "|".join(labels)
-    return plain if not labels or split_labels(plain) == [*labels] else json.dumps(labels, ensure_ascii=False)
+    return plain if not labels or split_labels(plain) == [*labels] else format_list(labels)
 
 
 def to_fields(
@@ -186,6 +187,17 @@ def labels_in(cell: str | int, place: Place) -> list[str]:
     if not all(isinstance(choice, str) for choice in chosen):
         raise place.error(f"the labels are {show(text)}, expected names or ids; export the annotations as JSON instead")
     return chosen
+
+
+def format_list(texts: Iterable[str]) -> str:
+    """Return the cell that `parse_list` reads as these texts, also where the reader composes an accent with an escape.
+
+    >>> format_list(["é", "a"])
+    '["é", "a"]'
+    """
+    listed = [*texts]
+    cell = json.dumps(listed, ensure_ascii=False)
+    return cell if unicodedata.is_normalized("NFC", cell) else json.dumps(listed)
 
 
 def parse_list(text: str) -> list[str] | None:

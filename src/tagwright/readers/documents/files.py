@@ -106,7 +106,7 @@ READERS: Mapping[str, Format] = {
     "csl": Format(read_csl, text=True),
 }
 """`jsonl` recognises the kinds of JSON lines itself; naming one skips the guess. A new format is a line here, a
-`Sample` in tests/readers/samples.py, and a word on the page of formats; `plain_text` is the shortest to look at.
+`Sample` in tests/readers/samples.py, and a word in docs/file-formats.md; `plain_text` is the shortest to look at.
 
 An installed package registers another one by an entry point in the group `tagwright.readers`: its name is that of the
 format and the suffix of its files, and it names a function that takes a Path and yields Documents.

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from tagwright.core.checked import show
 from tagwright.core.display import list_first, plural
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.columns import parse_list
+from tagwright.readers.documents.columns import format_list, parse_list
 from tagwright.readers.headers import DOCUMENT, LABEL, is_among_words, language_of, recognise_columns
 from tagwright.readers.labels.jsonl import LISTS, REPLACED_BY, by_code, in_place_of
 from tagwright.readers.labels.languages import by_language, chosen_names
@@ -306,7 +305,7 @@ def _cell(texts: Sequence[str], one_line: bool, separators: str | None = "|;\n")
     if separators and len(texts) == 1 and ";" in plain:
         plain += "|"
     is_plain = split_texts(plain, separators) == [*texts] and not (one_line and ENDS.search(plain))
-    return plain if is_plain else json.dumps(texts, ensure_ascii=False)
+    return plain if is_plain else format_list(texts)
 
 
 def with_parents(labels: Iterable[tuple[int, Label]], path: Path | str) -> Iterator[tuple[int, Label]]:
