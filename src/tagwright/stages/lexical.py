@@ -184,8 +184,8 @@ class Lexical(Retriever, ComparesWords):
         letters: they count for the score and are no evidence.
         """
         reading, text = self.read([document]), self._text(document)
-        source = text, self.options.analysis, self._is_known
-        first_spans = first_places(raw_words(*source), word_spans(*source))
+        how = self.options.analysis, self._is_known
+        first_spans = first_places(raw_words(text, *how), word_spans(text, *how))
         order = {word: place for place, word in enumerate(first_spans)}
         words_with = defaultdict[int, list[str]](list)
         for word, numbers in zip(first_spans, self._numbers_of(list(first_spans)), strict=True):
