@@ -119,6 +119,12 @@ class Config(Checked):
             labels_per_document=self.labels_per_document,
         )
 
+    def combining(self, corpus: int) -> combination.Config:
+        """How stages are combined. corpus: the number of documents to read where the options name none."""
+        options = CombinerOptions(documents=self.labelled, seed=self.seed)
+        corpus, each = corpus if self.corpus is None else self.corpus, self.candidates_each
+        return combination.Config(corpus=corpus, candidates=self.candidates, candidates_each=each, combiner=options)
+
     @property
     def resolved(self) -> dict[str, Any]:
         """The encoder for the record: a model of the Hugging Face Hub with its revision."""
@@ -230,10 +236,7 @@ def _combine_tagger(
     model: Tagger, documents: Sequence[Document], config: Config, gold: Run | None, judged: Run | None
 ) -> Tagger:
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
-    options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    corpus = combination.Config.corpus if config.corpus is None else config.corpus
-    each = config.candidates_each
-    settings = combination.Config(corpus=corpus, candidates=config.candidates, candidates_each=each, combiner=options)
+    settings = config.combining(combination.Config.corpus)
     tagger, combiner = combination.fit(documents, model, settings, gold=gold, judged=judged)
     if combiner is None:
         raise ConfigError(
@@ -262,17 +265,8 @@ def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
     names, exclude_self = _stages(data, start, config)
     if not names:
         return _report_untrained(start, data, config, STAGES[0].lacking({"labelled": data.texts}))
-    options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    if len(data.chosen) >= MANY:
-        options = replace(options, folds=3)
-    corpus = 3000 if config.corpus is None else config.corpus
-    settings = combination.Config(
-        corpus=corpus,
-        candidates=config.candidates,
-        candidates_each=config.candidates_each,
-        exclude_self=exclude_self,
-        combiner=options,
-    )
+    settings = replace(config.combining(3000), exclude_self=exclude_self)
+    options = replace(settings.combiner, folds=3) if len(data.chosen) >= MANY else settings.combiner
     richer = combination.with_more_stages(combination.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combination.examples(richer, described, data.teaching), {}))
