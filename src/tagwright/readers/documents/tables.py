@@ -100,7 +100,7 @@ def table_rows(path: Path, file_format: str, columns: Columns | None = None) -> 
     Raises InputError for TSV without a header.
     """
     if file_format == "xlsx":
-        return workbook_rows(path, header_of(columns))
+        return workbook_rows(path, header_of(columns), says_others=False)
     rows = csv_rows(path) if file_format == "csv" else tsv_rows(path, "leave out")
     first = next(rows)
     if file_format == "tsv" and not columns and not _is_header(first[1]):
@@ -321,7 +321,8 @@ def with_class_names(
 
 
 def _name_classes(row: Record, column: str, names: Sequence[str], place: Place) -> Any:
-    value = row.get(column)
+    value: Any = row.get(column)
+    value = value.tolist() if hasattr(value, "tolist") else value  # of a dataset in the format of NumPy
     numbers = [each for each in (value if isinstance(value, list) else [value]) if each is not None]
     if not all(isinstance(each, int) and -1 <= each < len(names) for each in numbers):
         raise place.error(f"{column} is {show(value)}, expected numbers of its {len(names)} classes, from 0")
