@@ -22,18 +22,20 @@ from tagwright.readers.lines import open_bytes
 _log = logging.getLogger(__name__)
 
 
-def workbook_rows(path: Path, is_header: Callable[[Sequence[str]], bool]) -> Iterator[tuple[int, list[str]]]:
+def workbook_rows(
+    path: Path, is_header: Callable[[Sequence[str]], bool], says_others: bool = True
+) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row of a sheet with the number of the row: texts, dates and numbers as a reader sees them.
 
     The sheet is the first visible one whose first row is a header, or else the first that holds anything; the log names
-    it where there are several. Blank rows are left out, and short ones filled up to the width of the header. A formula
-    has the value that was last computed; an error is blank. Raises InputError with path and row, also for a file that
-    unpacks to more than ten times the limit for a document.
+    it where there are several, if `says_others`. Blank rows are left out, and short ones filled up to the width of the
+    header. A formula has the value that was last computed; an error is blank. Raises InputError with path and row, also
+    for a file that unpacks to more than ten times the limit for a document.
     """
     sheet, header, others = _sheet(path, is_header)
     if sheet is None:
         return
-    if others:
+    if others and says_others:
         _log.warning("%s: the sheet %s is read; left out: %s", path, show(sheet.title), list_first(others))
     rows, width = _rows(sheet, path), len(_without_blank_end(header))
     while True:

@@ -128,7 +128,7 @@ def test_a_name_that_the_column_cannot_hold_is_an_id_and_a_formula_is_escaped(ru
     )
 
 
-def test_a_workbook_keeps_its_other_sheets_and_cells(run: Command) -> None:
+def test_a_workbook_keeps_its_other_sheets_and_cells(run: Command, caplog: pytest.LogCaptureFixture) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
@@ -138,6 +138,7 @@ def test_a_workbook_keeps_its_other_sheets_and_cells(run: Command) -> None:
     book.create_sheet("Notes")["B2"] = "mine"
     book.save("x.xlsx")
     assert run("enrich", "x.xlsx", *CALL, "out.xlsx").code == 0
+    assert caplog.messages.count('x.xlsx: the sheet "Sheet" is read; left out: Notes') == 1
     found = openpyxl.load_workbook("out.xlsx")
     assert [[cell.value for cell in row] for row in found.worksheets[0].iter_rows()] == [
         ["id", "Title", "Subjects", "Sum"], [1, "Sota", "vapaa; rauha; historia; jatkosota", "=1+1"],

@@ -273,3 +273,11 @@ def test_a_saved_dataset_whose_state_is_damaged_is_refused(tmp_path: Path) -> No
     written(tmp_path, "{", "set/state.json")
     written(tmp_path, "{}", "set/dataset_info.json")
     assert refusal(tmp_path / "set").startswith("state.json: is no state of a saved dataset")
+
+
+def test_class_labels_of_a_dataset_in_the_format_of_numpy_become_their_names() -> None:
+    datasets = pytest.importorskip("datasets")
+    classes = datasets.ClassLabel(names=["a", "b"])
+    features = datasets.Features({"text": datasets.Value("string"), "labels": datasets.Sequence(classes)})
+    made = datasets.Dataset.from_dict({"text": ["Honey", "Tax"], "labels": [[1, 0], []]}, features)
+    assert [each.labels for each in Corpus.of(made.with_format("numpy"))] == [("b", "a"), ()]

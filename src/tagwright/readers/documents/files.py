@@ -492,10 +492,7 @@ def _piped_format(path: Path) -> str:
     start = _start(path)
     if not start:
         raise InputError(_EMPTY, path)
-    try:
-        return _by_content(start) or (guess_format(path) if start.startswith((*_SIGNS, b"<")) else "text")
-    except InputError:
-        return "text"
+    return _by_content(start) or (guess_format(path) if start.startswith((*_SIGNS,)) else "text")
 
 
 def _start(path: Path, size: int = 1 << 16) -> bytes:

@@ -100,7 +100,7 @@ def table_rows(path: Path, file_format: str, columns: Columns | None = None) -> 
     Raises InputError for TSV without a header.
     """
     if file_format == "xlsx":
-        return workbook_rows(path, header_of(columns))
+        return workbook_rows(path, header_of(columns), says_others=False)
     rows = csv_rows(path) if file_format == "csv" else tsv_rows(path, "leave out")
     first = next(rows)
     if file_format == "tsv" and not columns and not _is_header(first[1]):
@@ -321,8 +321,9 @@ def with_class_names(
 
 
 def _name_classes(row: Record, column: str, names: Sequence[str], place: Place) -> Any:
-    value = row.get(column)
-    numbers = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
+    value: Any = row.get(column)
+    value = value.tolist() if hasattr(value, "tolist") else value  # of a dataset in the format of NumPy
+    numbers = [number for number in (value if isinstance(value, list) else [value]) if number is not None]
     if not all(isinstance(number, int) and -1 <= number < len(names) for number in numbers):
         raise place.error(f"{column} is {show(value)}, expected numbers of its {len(names)} classes, from 0")
     named = [names[number] for number in numbers if number >= 0]
