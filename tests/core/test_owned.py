@@ -273,9 +273,11 @@ def test_every_caller_that_replaces_by_name_is_known_and_folders_are_compared() 
     found = set()
     for name, tree in modules():
         for call in ast.walk(tree):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REPLACING:
+            function = call.func if isinstance(call, ast.Call) else None
+            called = getattr(function, "id", getattr(function, "attr", ""))  # by name, or of a module
+            if isinstance(call, ast.Call) and called in REPLACING:
                 found.add(name)
-                given = {each.arg for each in call.keywords}
-                if call.func.id == "replace_folder" and name != "core/steps.py":
+                given = {keyword.arg for keyword in call.keywords}
+                if called == "replace_folder" and name != "core/steps.py":
                     assert given & {"read", "overwrite"}, f"{name}:{call.lineno}"
     assert found == {*COMPARED}

@@ -695,6 +695,20 @@ def test_a_code_that_is_missing_is_asked_for_at_the_form_in_the_words_of_the_pag
     assert "Code of the vocabulary is &#39;my zoo&#39;, expected MARC" in invalid
 
 
+def test_a_training_that_ends_while_its_page_is_made_is_shown_as_under_way(
+    review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the page would ask no more, and never show the outcome."""
+    answers = iter([True])
+    monkeypatch.setattr(Refitter, "is_running", property(lambda _: next(answers, False)))
+    refitter = Refitter(review, lambda tagger, *_: tagger, review.file.path.parent / "versions")
+    pages = ReviewPages(review, OPEN, refitter, Follower([review.model]))
+    with TestClient(application([review.model], pages=pages)) as client:
+        enter(client)
+        assert "data-running" in client.get("/review/refit").text
+        assert "data-running" not in client.get("/review/refit").text
+
+
 def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review: Review) -> None:
     go, measured = threading.Event(), {"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}}
 

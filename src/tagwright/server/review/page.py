@@ -309,10 +309,13 @@ class ReviewPages:
 
         newest: the one trained last, before: the one used before the present one; "" for none.
         """
+        # asked first: a training that ends while the rest is read is shown as under way, and its outcome the next time
+        is_training = self.refitter is not None and self.refitter.is_running
         model = self.review.model.snapshot()
         in_use = _("In use: %(name)s, version %(version)s.") if model.number else _("In use: %(name)s.")
         found: dict[str, Any] = {
             "refitter": self.refitter,
+            "is_training": is_training,
             "follows": self.follower is not None and model.history is not None,
             "in_use": in_use % {"name": model.id if model.number else model.version, "version": model.number},
         }
