@@ -699,8 +699,9 @@ def test_a_training_that_ends_while_its_page_is_made_is_shown_as_under_way(
     review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the page would ask no more, and never show the outcome."""
-    answers = iter([True])
-    monkeypatch.setattr(Refitter, "is_running", property(lambda _: next(answers, False)))
+    ended = threading.Event()
+    monkeypatch.setattr(Refitter, "is_running", property(lambda _: not ended.is_set()))
+    monkeypatch.setattr(Refitter, "last", property(lambda _: ended.set()))  # there is no version yet
     refitter = Refitter(review, lambda tagger, *_: tagger, review.file.path.parent / "versions")
     pages = ReviewPages(review, OPEN, refitter, Follower([review.model]))
     with TestClient(application([review.model], pages=pages)) as client:
