@@ -58,5 +58,9 @@ def test_leaving_out_what_is_not_there_is_an_error(labels: Vocabulary) -> None:
     tagger = tw.zero_shot(labels, stages=["exact_match"], language="en")
     with pytest.raises(tw.ConfigError, match="none of the 1 documents has the id of a label; leave out exclude_self"):
         tw.evaluate(tagger, [tw.Document("x", "A lamp", labels=("Lamp",))], exclude_self=True)
+
+
+def test_a_training_that_leaves_out_what_is_not_there_is_an_error() -> None:
+    pytest.importorskip("torch")
     with pytest.raises(tw.ConfigError, match="exclude_self is on, but none of the 4 documents has the id of a label"):
         tw.train("maclr", [{"title": "a", "text": "b"}] * 4, ["Lamp"], exclude_self=True, encoder="static")
