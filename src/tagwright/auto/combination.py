@@ -6,10 +6,8 @@ trust each stage.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
@@ -220,18 +218,17 @@ def examples_of(read: Iterable[tuple[CandidatePool, Run]], described: CandidateF
     With those of each retriever where the documents show that they are worth it.
     """
     read = [*read]
-    run = Run.concat([described.candidates(pool, ranked) for pool, ranked in read])
+    runs = [described.candidates(pool, ranked) for pool, ranked in read]
+    run = Run.concat(runs)
     beyond = run.ranks > described.options.candidates
     gained = np.count_nonzero(gold.scores_of(run)[beyond] > 0) / max(1, len(gold.labels))
     if gained < WORTH:
         described = described.with_each(0)
-    runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
-    for pool, ranked in read:
-        runs.append(described.candidates(pool, ranked))
-        features = described.describe(pool, runs[-1])
-        names, values = features.names, [*values, features.values]
-    each = described.options.candidates_each
-    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(described.labels), each)
+        runs = [described.candidates(pool, ranked) for pool, ranked in read]
+        run = Run.concat(runs)
+    parts = [described.describe(pool, candidates) for (pool, _), candidates in zip(read, runs, strict=True)]
+    features = Features(parts[0].names, np.concatenate([part.values for part in parts]))
+    return Examples(run, features, gold, len(described.labels), described.options.candidates_each)
 
 
 def judged_only(examples: Examples, judged: Run | None) -> Examples:

@@ -89,10 +89,11 @@ def make_once(
 
 
 def _state_of(examples: Examples, weights: Mapping[str, float]) -> State:
-    run, gold, features, each = examples.run, examples.gold, examples.features, {"each": examples.candidates_each}
+    run, gold, features = examples.run, examples.gold, examples.features
     arrays: dict[str, NDArray[Any]] = {"indptr": run.indptr, "labels": run.labels, "scores": run.scores}
     arrays |= {"values": features.values, "gold-indptr": gold.indptr, "gold": gold.labels}
-    return State(arrays, {"features": list(features.names), "weights": dict(weights), "labels": examples.labels} | each)
+    values = {"features": list(features.names), "weights": dict(weights), "labels": examples.labels}
+    return State(arrays, {**values, "candidates_each": examples.candidates_each})
 
 
 def _restore(state: State) -> tuple[Examples, dict[str, float]]:
@@ -100,7 +101,7 @@ def _restore(state: State) -> tuple[Examples, dict[str, float]]:
     run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))
     gold = Run(arrays["gold-indptr"], arrays["gold"], np.ones(len(arrays["gold"]), np.float32))
     features = Features(tuple(values["features"]), arrays["values"])
-    return Examples(run, features, gold, values["labels"], values["each"]), values["weights"]
+    return Examples(run, features, gold, values["labels"], values["candidates_each"]), values["weights"]
 
 
 def measure_gains(fitted: FittedCombiner, options: CombinerOptions) -> dict[str, Doubles]:
