@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,12 +215,14 @@ class Run:
     score, best first, ties by label, or as a run file orders them. Gold labels are a Run too, with score 1. Build one
     with `of` or `from_rows`.
     confidences: (suggestions,) float32, from 0 to 1, the probability that a label is right; None: not estimated.
+    none: (documents,) float32, from 0 to 1, the probability that no label of the vocabulary fits; None: not estimated.
     """
 
     indptr: Longs
     labels: Ints
     scores: Floats
     confidences: Floats | None = None
+    none: Floats | None = None
 
     @classmethod
     def of(
@@ -282,16 +284,18 @@ class Run:
     def concat(cls, runs: Sequence[Run]) -> Run:
         """The rows of several runs, one run after the other; no runs give the empty Run.
 
-        Confidences are kept where all suggestions have one.
+        Confidences are kept where all suggestions have one, and `none` where all documents do.
         """
         sizes = [np.zeros(1, np.int64), *(np.diff(run.indptr) for run in runs)]
         confidences = [run.confidences for run in runs if len(run.labels)]
         known = [confidence for confidence in confidences if confidence is not None]
+        nones = [run.none for run in runs if run.none is not None]
         return cls(
             np.cumsum(np.concatenate(sizes)),
             np.concatenate([np.zeros(0, np.int32), *(run.labels for run in runs)]),
             np.concatenate([np.zeros(0, np.float32), *(run.scores for run in runs)]),
             np.concatenate(known) if known and len(known) == len(confidences) else None,
+            np.concatenate(nones) if nones and len(nones) == len(runs) else None,
         )
 
     @classmethod
@@ -376,7 +380,7 @@ class Run:
         """The suggestions where mask (suggestions,) is true; every document keeps its row, if only an empty one."""
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)])
         confidences = None if self.confidences is None else self.confidences[mask]
-        return Run(before[self.indptr], self.labels[mask], self.scores[mask], confidences)
+        return Run(before[self.indptr], self.labels[mask], self.scores[mask], confidences, self.none)
 
     def moved(self, places: NDArray[np.integer]) -> Run:
         """The suggestions with label i at places[i]; those of labels without a place, -1, are left out.
@@ -398,7 +402,8 @@ class Run:
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         source = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][documents] - indptr[:-1], sizes)
         confidences = None if self.confidences is None else self.confidences[source]
-        return Run(indptr, self.labels[source], self.scores[source], confidences)
+        none = None if self.none is None else self.none[documents]
+        return Run(indptr, self.labels[source], self.scores[source], confidences, none)
 
     def without(self, labels: NDArray[np.integer]) -> Run:
         """The run without one label of each document: labels (documents,); -1 removes nothing.
@@ -410,7 +415,7 @@ class Run:
 
     def rescored(self, scores: NDArray[np.floating], confidences: NDArray[np.floating] | None = None) -> Run:
         """The same suggestions under new scores (suggestions,), and confidences if there are any, sorted anew."""
-        return Run.of_distinct(self.indptr, self.labels, scores, confidences)
+        return replace(Run.of_distinct(self.indptr, self.labels, scores, confidences), none=self.none)
 
 
 def _row_order(indptr: Longs, keys: Longs) -> Longs:
@@ -434,6 +439,18 @@ def places_of(labels: Iterable[Label], among: Iterable[Label]) -> Longs:
 
 Distribution: TypeAlias = Literal["normal", "sparse", "information_content"]
 "The distribution of a stage's scores over the labels: normal; 0 for most and large for few; or in bits."
+
+
+class Background(NamedTuple):
+    """How near documents are to texts in general, by the cosines of an encoder.
+
+    mean: (documents,) of the cosines to these texts. deviation: of the cosines between them. names_known: (documents,)
+    how well the encoder knows the language of the labels' names, from nearly 0 to 1; 1 if unknown.
+    """
+
+    mean: Floats
+    deviation: float
+    names_known: Floats
 
 
 class Stage(Protocol):
@@ -469,6 +486,10 @@ class Stage(Protocol):
 
         weight: what the stage counts when it is fully trusted, for a line of log where little of that is left; 0: none.
         """
+        return None
+
+    def background(self, reading: Any, texts: Sequence[str]) -> Background | None:  # noqa: ARG002
+        """How near the documents that were read are to texts in general; None for a stage without an encoder."""
         return None
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002

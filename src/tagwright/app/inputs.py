@@ -29,7 +29,7 @@ from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.languages import choose_languages, language_subtag, with_names_in
 from tagwright.readers.limits import each_within_limits, skip, within_limits
-from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger import Suggestions, Tagger
 from tagwright.text.language import (
     AUTO,
     TELLING,
@@ -246,8 +246,8 @@ def version_of(model: Path | None) -> str:
 
 
 def record_suggestions(
-    tagged: Iterable[tuple[Document, list[Suggestion]]], log: Path, model: Path | None, tagger: Tagger
-) -> Iterator[tuple[Document, list[Suggestion]]]:
+    tagged: Iterable[tuple[Document, Suggestions]], log: Path, model: Path | None, tagger: Tagger
+) -> Iterator[tuple[Document, Suggestions]]:
     """Yield suggestions, and append a record of each to the log of a monitor."""
     from tagwright.monitoring import Record, append, begin
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tagwright.app.render import WIDTH, one_line, shorten
-from tagwright.combining.confidence import confidence_level, squash_score
+from tagwright.combining.confidence import LIKELY, confidence_level, squash_score
 from tagwright.combining.steps import Estimate
 from tagwright.core.checked import show
 from tagwright.core.display import escape_controls, for_programs, plural
@@ -30,7 +30,7 @@ from tagwright.readers import workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.labels.languages import language_subtag
 from tagwright.readers.lines import ENDS
-from tagwright.tagger import Reason, Suggestion, Tagger
+from tagwright.tagger import Reason, Suggestion, Suggestions, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan, Label
 
@@ -44,7 +44,7 @@ SPANS = 3
 
 _INDENT = " " * 10
 
-Tagged: TypeAlias = Iterable[tuple[Document, list[Suggestion]]]
+Tagged: TypeAlias = Iterable[tuple[Document, Suggestions]]
 "Documents with their suggestions."
 
 
@@ -126,12 +126,14 @@ def _texts(tagged: Tagged, tagger: Tagger, naming: Naming) -> Iterator[str]:
             yield from textwrap.wrap(f"({'; '.join(new)})", WIDTH, initial_indent="  ", subsequent_indent="   ")
 
 
-def as_text(document: Document, suggested: Sequence[Suggestion], naming: Naming) -> Iterator[str]:
+def as_text(document: Document, suggested: Suggestions, naming: Naming) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for each reason.
 
     How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
     """
     yield f"{one_line(document.id)}  {shorten(document.title, 100)}".rstrip()
+    if suggested.none is not None and suggested.none > LIKELY:
+        yield f"  no label fits ({suggested.none:.2f})"
     for suggestion, _, name, language in naming.named(document, suggested):
         other = f" ({language or '?'})" if language_subtag(language) != language_subtag(naming.language) else ""
         sure = "" if suggestion.confidence is None else f"{confidence_level(suggestion.confidence):8}  "
@@ -181,10 +183,10 @@ def estimate_line(estimate: Estimate) -> str:
     return f"confidence: {', '.join(read)}" if estimate.features else "confidence"
 
 
-def run_line(document: Document, suggested: Sequence[Suggestion], tagger: Tagger, naming: Naming) -> str:
+def run_line(document: Document, suggested: Suggestions, tagger: Tagger, naming: Naming) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
     records = [_record(named, document, asked=bool(naming.language)) for named in naming.named(document, suggested)]
-    content = document_record(document.id, document.title, records, run_digest(document))
+    content = document_record(document.id, document.title, records, run_digest(document), suggested.none)
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 

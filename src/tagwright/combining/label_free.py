@@ -194,6 +194,10 @@ def read_shipped_model(name: str) -> tuple[tuple[float, ...], float]:
 
 def provenance() -> Mapping[str, Any]:
     """The record of the models: training data, date, and quality on a corpus that was left out. Plain JSON."""
-    text = files(__package__).joinpath("label_free.json").read_text(encoding="utf-8")
-    content: Mapping[str, Any] = json.loads(text)
+    return read_packaged("label_free.json")
+
+
+def read_packaged(name: str) -> Mapping[str, Any]:
+    """Return the content of a file of this package, plain JSON."""
+    content: Mapping[str, Any] = json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
     return content

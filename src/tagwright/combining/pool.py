@@ -9,7 +9,7 @@ import numpy as np
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.errors import ConfigError
-from tagwright.types import Document, Floats, Run, Stage
+from tagwright.types import Background, Document, Doubles, Floats, Run, Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class CandidatePool:
     stages: Mapping[str, Stage]
     readings: Mapping[str, Any]
     _scores: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
-    _trust: dict[tuple[str, float], Floats | None] = field(default_factory=dict, init=False, repr=False)
+    _trust: dict[str, Floats | None] = field(default_factory=dict, init=False, repr=False)
     _evidence: list[Callable[[], Run]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
@@ -102,9 +102,13 @@ class CandidatePool:
 
     def trust(self, stage: str, weight: float) -> Floats | None:
         """Return how well the stage knows each document's language, (documents,), computed once: see `Stage.trust`."""
-        if (stage, weight) not in self._trust:
-            self._trust[stage, weight] = self.stages[stage].trust(self.readings[stage], weight)
-        return self._trust[stage, weight]
+        if stage not in self._trust:
+            self._trust[stage] = self.stages[stage].trust(self.readings[stage], weight)
+        return self._trust[stage]
+
+    def background(self, stage: str, texts: Sequence[str]) -> Background | None:
+        """Return how near the documents are to texts in general, see `Stage.background`."""
+        return self.stages[stage].background(self.readings[stage], texts)
 
     def keep_evidence(self, evidence: Callable[[], Run]) -> None:
         """Keep how a weighted sum computes the mean evidence of the stages, for confidences of few labels."""
@@ -118,6 +122,13 @@ class CandidatePool:
         if not self._evidence:
             raise ConfigError("confidences of few labels are those of a weighted sum, which is missing; learn them")
         return self._evidence[0]().scores_of(candidates)
+
+    def best_evidence(self) -> Doubles | None:
+        """Return the mean evidence of the stages for the best candidate, (documents,); None without a weighted sum."""
+        if not self._evidence:
+            return None
+        total = self._evidence[0]().top(1)
+        return np.asarray(np.bincount(total.rows, total.scores, len(total)), np.float64)
 
     def without(self, *names: str) -> Self:
         """Return the same candidates without these stages."""

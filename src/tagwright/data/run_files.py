@@ -75,6 +75,7 @@ def run_lines(
     '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
     """
     confidences = [] if run.confidences is None else [float(str(value)) for value in run.confidences]
+    nones = [None] * len(run) if run.none is None else [float(str(value)) for value in run.none]
     scores, label_of = [float(str(value)) for value in run.scores], run.labels.tolist()
     for row, document_id in zip(range(len(run)), document_ids, strict=True):
         places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
@@ -92,7 +93,7 @@ def run_lines(
             for i in places
         ]
         title, digest = titles[row] if titles else "", digests[row] if digests else ""
-        record = document_record(document_id, title, suggestions, digest)
+        record = document_record(document_id, title, suggestions, digest, nones[row])
         yield json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
@@ -119,10 +120,15 @@ def csv_lines(table: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def document_record(
-    document_id: str, title: str, suggestions: Sequence[Mapping[str, Any]], digest: str = ""
+    document_id: str,
+    title: str,
+    suggestions: Sequence[Mapping[str, Any]],
+    digest: str = "",
+    none: float | None = None,
 ) -> dict[str, Any]:
-    """A document of a run file, with its title where it has one."""
-    told = {name: text for name, text in (("title", title), ("digest", digest)) if text}
+    """A document of a run file, with its title where it has one. none: the probability that no label fits."""
+    told: dict[str, Any] = {name: text for name, text in (("title", title), ("digest", digest)) if text}
+    told |= {} if none is None else {"none": none}
     return {"id": document_id, **told, "suggestions": suggestions}
 
 
@@ -173,7 +179,7 @@ def read_run(
     Suggestions with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read
     as `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the line where there is one: an
     unknown document or label, a document or label twice, a document without a line, a score that is not finite or is
-    higher than the one before it, a confidence that is not a number from 0 to 1.
+    higher than the one before it, a confidence or `none` that is not a number from 0 to 1.
     """
     lines: Iterator[tuple[int, str]] = (numbered for numbered in open_lines(path) if numbered[1].strip())
     if first := next(lines, None):
@@ -216,13 +222,18 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
             raise place.error(f"score {score} follows {before}, expected the best suggestion first; sort them")
         scores[label] = before = score
         if "confidence" in entry:
-            confidence = entry["confidence"]
-            if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-                raise place.error(f"confidence is {show(confidence)}, expected a number from 0 to 1")
-            confidences.append(confidence)
+            confidences.append(_probability(entry["confidence"], "confidence", place))
+    none = None if record.get("none") is None else _probability(record["none"], "none", place)
     return Run(
         np.array([0, len(scores)], np.int64),
         np.fromiter(scores, np.int32, len(scores)),
         np.fromiter(scores.values(), np.float32, len(scores)),
         np.array(confidences, np.float32) if len(confidences) == len(scores) else None,
+        None if none is None else np.array([none], np.float32),
     )
+
+
+def _probability(value: object, name: str, place: Place) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise place.error(f"{name} is {show(value)}, expected a number from 0 to 1")
+    return float(value)

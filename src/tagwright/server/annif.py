@@ -41,7 +41,7 @@ from tagwright.server.request_bodies import (
     read_json,
 )
 from tagwright.server.served_model import ServedModel, score_from_0_to_1
-from tagwright.tagger import Suggestion
+from tagwright.tagger import Suggestion, Suggestions
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import detect
 from tagwright.text.words import clean
@@ -228,12 +228,12 @@ def _vocabulary(model: ServedModel) -> dict[str, Any]:
 
 async def _suggestions(
     model: ServedModel, documents: Sequence[Document], options: SuggestOptions | None
-) -> list[list[Suggestion]]:
+) -> list[Suggestions]:
     """Suggestions for each document, recorded; none without options."""
     if options is not None:
         return await model.suggest_and_record([SuggestRequest(document, options) for document in documents])
     await get_current_request().record(documents, [[]] * len(documents))
-    return [[] for _ in documents]
+    return [Suggestions() for _ in documents]
 
 
 def _document(sent: Mapping[str, Any]) -> Document:

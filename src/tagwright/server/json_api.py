@@ -48,7 +48,7 @@ from tagwright.server.request_bodies import (
     read_json,
 )
 from tagwright.server.served_model import ServedModel, model_named
-from tagwright.tagger import Suggestion
+from tagwright.tagger import Suggestions
 from tagwright.tagger.reasons import meanings
 from tagwright.text.language import in_language, parse
 from tagwright.text.words import clean
@@ -109,10 +109,18 @@ class JsonApi:
             },
             required=("id", "name", "notation", "score", "confidence"),
         )
+        none = schema("number", "Probability that no label of the vocabulary fits; missing where it is not estimated.")
         version = schema("string", "The tagger that answered and its version, as in the header X-Model-Version.")
         meanings = {**object_({}), "additionalProperties": _TEXT, "description": "What the names of the reasons mean."}
         suggested = object_(
-            {"id": _TEXT, "suggestions": array(suggestion), "text": _TEXT, "meanings": meanings, "version": version},
+            {
+                "id": _TEXT,
+                "none": none,
+                "suggestions": array(suggestion),
+                "text": _TEXT,
+                "meanings": meanings,
+                "version": version,
+            },
             required=("id", "suggestions", "version"),
         )
         model = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
@@ -205,7 +213,7 @@ class JsonApi:
 
     async def suggestions(
         self, model: ServedModel, documents: Sequence[Document], options: Mapping[str, Any]
-    ) -> list[list[Suggestion]]:
+    ) -> list[Suggestions]:
         """Suggest labels, named in the language of the options, see `options_of`. Raises Problem."""
         language = options.get("names_in", "")
         if language and not await asyncio.to_thread(model.has_language, language):
@@ -301,10 +309,11 @@ def sent_document(fields: Mapping[str, Any]) -> Document:
         raise bad_request(error.problem) from None
 
 
-def _answer(document: Document, suggestions: Sequence[Suggestion], stages: Mapping[str, str] | None) -> dict[str, Any]:
+def _answer(document: Document, suggestions: Suggestions, stages: Mapping[str, str] | None) -> dict[str, Any]:
     """The answer for a document. stages: their meanings, see `Tagger.meanings`; None without evidence."""
+    head = {"id": document.id} | ({} if suggestions.none is None else {"none": suggestions.none})
     if stages is None:
-        return {"id": document.id, "suggestions": [suggestion.to_dict() for suggestion in suggestions]}
+        return {**head, "suggestions": [suggestion.to_dict() for suggestion in suggestions]}
     explained = [suggestion.to_dict(document.text) for suggestion in suggestions]
     known = meanings((reason for suggestion in suggestions for reason in suggestion.reasons), stages)
-    return {"id": document.id, "suggestions": explained, "text": document.text, "meanings": known}
+    return {**head, "suggestions": explained, "text": document.text, "meanings": known}

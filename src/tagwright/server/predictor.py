@@ -15,7 +15,7 @@ from tagwright.core.atomic import delete
 from tagwright.core.progress import silence
 from tagwright.core.workers import Pool, Worker, give_way
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger import Suggestions, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Run
 
@@ -31,7 +31,7 @@ class SuggestRequest(NamedTuple):
     document: Document
     options: SuggestOptions = SuggestOptions()
     evidence: bool = False
-    suggested: tuple[Suggestion, ...] | None = None
+    suggested: Suggestions | None = None
     served: SuggestOptions = SuggestOptions()
 
     @property
@@ -40,13 +40,13 @@ class SuggestRequest(NamedTuple):
         return self.evidence or self.suggested is not None
 
 
-def predict(tagger: Tagger, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+def predict(tagger: Tagger, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
     """Return the suggestions of a tagger for each request; requests without evidence are computed in one batch."""
 
-    def cut(request: SuggestRequest, ranking: Run) -> list[Suggestion]:
+    def cut(request: SuggestRequest, ranking: Run) -> Suggestions:
         return next(tagger.named(tagger.cut([request.document], ranking, request.options, request.served)))
 
-    def explained(request: SuggestRequest) -> list[Suggestion]:
+    def explained(request: SuggestRequest) -> Suggestions:
         pool = tagger.candidates([request.document])
         suggested = cut(request, tagger.rank(pool)) if request.suggested is None else request.suggested
         return next(tagger.explained(pool, [suggested]))
@@ -64,7 +64,7 @@ class Predictions:
     def __init__(self) -> None:
         self._loaded: tuple[Path, Tagger] | None = None
 
-    def answer(self, copy: Path, requests: list[SuggestRequest]) -> list[list[Suggestion]]:
+    def answer(self, copy: Path, requests: list[SuggestRequest]) -> list[Suggestions]:
         """Return the suggestions of the tagger in the folder `copy`."""
         if self._loaded is None or self._loaded[0] != copy:
             self._loaded = copy, Tagger.load(copy)
@@ -92,7 +92,7 @@ class Workers:
         self._numbers = itertools.count()
         self._pool = Pool(partial(Worker, kind), count, attempts=2)  # a batch that kills two processes fails
 
-    def use(self, tagger: Tagger) -> Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]:
+    def use(self, tagger: Tagger) -> Callable[[Sequence[SuggestRequest]], list[Suggestions]]:
         """Return a function that answers as `predict` with this tagger, in an idle process.
 
         The copy of the tagger is deleted with the function. Raises TagwrightError if the tagger cannot be saved; the
@@ -101,8 +101,8 @@ class Workers:
         copy = Path(self._folder.name) / str(next(self._numbers))
         tagger.save(copy)
 
-        def answer(requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-            answers: list[list[Suggestion]] = self._pool.ask("answer", copy=copy, requests=list(requests))
+        def answer(requests: Sequence[SuggestRequest]) -> list[Suggestions]:
+            answers: list[Suggestions] = self._pool.ask("answer", copy=copy, requests=list(requests))
             return answers
 
         weakref.finalize(answer, delete, copy)

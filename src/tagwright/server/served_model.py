@@ -24,7 +24,7 @@ from tagwright.server.languages import Text
 from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.turns import Batches
-from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger import Suggestion, Suggestions, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import allowed_by
 from tagwright.types import Document, Label
@@ -36,7 +36,7 @@ T = TypeVar("T")
 LONG = 200_000
 "Characters beyond which a text is long: a short novel, which takes a second."
 
-Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[list[Suggestion]]]
+Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[Suggestions]]
 "Computes the suggestions of one version of a model for a batch of requests."
 
 
@@ -128,11 +128,12 @@ class ServedModel:
         """Whether labels have names in a language, given by its code, or in a variant of it (en-gb for en)."""
         return any(language_subtag(code) == language_subtag(language) for code in self.languages)
 
-    def named_in(self, language: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    def named_in(self, language: str, suggestions: Suggestions) -> Suggestions:
         """Return suggestions with the names of their labels in a language, or with preferred names without any."""
         if not language:
-            return list(suggestions)
-        return [replace(suggestion, name=self.label(suggestion.id).name_in(language)) for suggestion in suggestions]
+            return suggestions
+        named = (replace(suggestion, name=self.label(suggestion.id).name_in(language)) for suggestion in suggestions)
+        return Suggestions(named, none=suggestions.none)
 
     def label(self, id_: str) -> Label:
         """Return the label with this id."""
@@ -146,11 +147,11 @@ class ServedModel:
         except ConfigError as error:
             raise bad_request(str(error)) from None
 
-    async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[list[Suggestion]]:
+    async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[Suggestions]:
         """Suggest labels for texts with the same options, see `suggest_all`."""
         return await self.suggest_all([SuggestRequest(document, options) for document in to_documents(texts)])
 
-    async def suggest_all(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+    async def suggest_all(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         """Suggest labels for several documents, best first; none for an empty one. All are accepted, or none.
 
         Raises Busy when too many documents wait, and Problem for options that the tagger cannot follow and for more
@@ -165,19 +166,19 @@ class ServedModel:
         self.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
         get_current_request().spend("documents", len(requests))
         computed = iter(await self._compute(nonempty) if nonempty else ())
-        return [next(computed) if request.document.text.strip() else [] for request in requests]
+        return [next(computed) if request.document.text.strip() else Suggestions() for request in requests]
 
-    async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+    async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         """Suggest labels as `suggest_all`, and record them for the log, the audit and the monitor before the reply."""
         suggestions, documents = await self.suggest_all(requests), [request.document for request in requests]
         await get_current_request().record(documents, suggestions)
         await self._monitor(documents, suggestions)
         return suggestions
 
-    async def explain(self, document: Document, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    async def explain(self, document: Document, suggestions: Suggestions) -> Suggestions:
         """Return these suggestions for a document with their evidence. Raises Busy."""
-        request = SuggestRequest(document, suggested=tuple(suggestions))
-        return (await self._compute([request]))[0] if suggestions else []
+        request = SuggestRequest(document, suggested=suggestions)
+        return (await self._compute([request]))[0] if suggestions else suggestions
 
     @property
     def waiting(self) -> int:
@@ -188,7 +189,7 @@ class ServedModel:
         """Raise Busy unless the client of this request may send so many documents."""
         self.queues[0].check_room(size)
 
-    async def _compute(self, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+    async def _compute(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         """Compute in batches with the requests of others; clients take turns. Raises Busy."""
         try:
             async with asyncio.timeout(self.seconds):
@@ -295,9 +296,9 @@ def _searched(vocabulary: Vocabulary, settings: SuggestOptions) -> LabelSearch:
     return search
 
 
-def _compute_by_version(batch: Sequence[tuple[Predict, SuggestRequest]]) -> list[list[Suggestion]]:
+def _compute_by_version(batch: Sequence[tuple[Predict, SuggestRequest]]) -> list[Suggestions]:
     """Compute a batch of the queue. After a swap it may hold requests of two versions, each with its own tagger."""
-    answers: list[list[Suggestion]] = []
+    answers: list[Suggestions] = []
     for _, group in groupby(batch, key=lambda each: id(each[0])):
         computes, requests = zip(*group, strict=True)
         answers += computes[0](requests)

@@ -14,7 +14,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.registry import load_part, saved_kind
 from tagwright.text.batch import Batch
-from tagwright.types import Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, Stage
+from tagwright.types import Background, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, Stage
 
 KIND = "by_language"
 "The kind in the manifest of a saved stage."
@@ -99,6 +99,17 @@ class ByLanguage(Retriever):
         shares = [self.of(code).trust(part, weight) for code, (_, part) in reading.items()]
         known = [share for share in shares if share is not None]
         return np.concatenate(known)[np.argsort(reading.places)] if len(known) == len(shares) else None
+
+    def background(self, reading: Parts, texts: Sequence[str]) -> Background | None:
+        """How near the documents are to texts in general; None where the stage has no encoder."""
+        parts = [self.of(code).background(part, texts) for code, (_, part) in reading.items()]
+        if any(part is None for part in parts):
+            return None
+        order = np.argsort(reading.places)
+        mean, known = (
+            np.concatenate(each)[order] for each in ([p.mean for p in parts], [p.names_known for p in parts])
+        )
+        return Background(mean, parts[0].deviation, known)
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """The evidence that the stage for the document's language gives."""

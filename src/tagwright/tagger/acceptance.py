@@ -130,7 +130,8 @@ def best_cut(run: Run, confidence: Confidences) -> Mask:
 
     Of the surest m, 2 * S_m / (m + S), with S_m the sum of their confidences and S that of all suggestions: expected
     right labels over suggested and expected gold ones (the ratio of expectations; Ye et al. 2012). Confidences that are
-    worth something are needed: where all are too low, too little is cut off.
+    worth something are needed: where all are too low, too little is cut off. None are given where that no label fits is
+    likelier than the expected F1 of the best cut: F1 is 1 then, of a document without gold labels.
 
     Confidences 0.9, 0.3, 0.1 sum to 1.3: 1.8 / 2.3 = 0.78 for one label, 2.4 / 3.3 = 0.73 for two.
 
@@ -146,6 +147,8 @@ def best_cut(run: Run, confidence: Confidences) -> Mask:
     best = np.full(len(run), -1.0)
     np.maximum.at(best, rows, value)
     cut = np.zeros(len(run), np.int64)
+    if run.none is not None:
+        best[run.none > best] = np.inf
     reached = value >= best[rows]
     np.maximum.at(cut, rows[reached], run.ranks[reached])
     kept = np.zeros(len(rows), np.bool_)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -67,12 +68,13 @@ def _arrange_labels(
             entries = _with_broader(ranked, hierarchy, allowed, itself)
         rows.append(_choose_labels(entries, options, hierarchy))
     chosen = [entry for row in rows for entry in row]
-    return Run.of_distinct(
+    cut = Run.of_distinct(
         np.cumsum([0, *map(len, rows)]),
         np.array([entry.label for entry in chosen], np.int32),
         np.array([entry.score for entry in chosen], np.float32),
         None if ranking.confidences is None else np.array([entry.confidence for entry in chosen], np.float32),
     )
+    return replace(cut, none=ranking.none)
 
 
 def _with_broader(entries: Sequence[_Entry], hierarchy: Hierarchy, allowed: Mask, itself: int) -> Iterator[_Entry]:

@@ -10,6 +10,7 @@ from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.confidence import confidence_level, confidence_of
 from tagwright.combining.label_free import LabelFree
+from tagwright.combining.none_fits import with_none
 from tagwright.combining.legacy import as_step, load_steps
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, find_last
@@ -125,13 +126,13 @@ class Suggestion:
 class Suggestions(list[Suggestion]):
     """The suggestions of one document, best first: a list that a notebook shows as a table.
 
-    text: of the document where the suggestions are explained, shown with its evidence marked; else empty. A slice is a
-    plain list.
+    none: the probability that no label of the vocabulary fits the document; None: not estimated. text: of the document
+    where the suggestions are explained, shown with its evidence marked; else empty. A slice is a plain list.
     """
 
-    def __init__(self, suggestions: Iterable[Suggestion] = (), text: str = "") -> None:
+    def __init__(self, suggestions: Iterable[Suggestion] = (), text: str = "", none: float | None = None) -> None:
         super().__init__(suggestions)
-        self.text = text
+        self.text, self.none = text, none
 
     def _repr_html_(self) -> str:
         table = html_table(self._rows(), words=("id", "notation", "confidence"))
@@ -290,11 +291,11 @@ class Tagger:
         return CandidatePool.of(documents, self.retrieve(readings), self.stages, readings, self.pool)
 
     def rank(self, pool: CandidatePool) -> Run:
-        """Rank all candidates step by step, with confidences if a step estimates them."""
+        """Rank all candidates step by step, with confidences if a step estimates them, and whether any label fits."""
         run = pool.run
         for step, seen in self._seen(pool):
             run = step.apply(seen, run)
-        return run
+        return run if run.confidences is None else with_none(pool, run, len(self.vocabulary))
 
     def _seen(self, pool: CandidatePool) -> Iterator[tuple[Step, CandidatePool]]:
         """Yield each step with the pool as it sees it."""
@@ -418,7 +419,7 @@ class Tagger:
             pool = self.candidates(batch)
             suggested = self.named(self.cut(batch, self.rank(pool), options))
             for document, row in zip(batch, self.explained(pool, suggested) if explain else suggested, strict=True):
-                yield document, Suggestions(row, document.text if explain else "")
+                yield document, Suggestions(row, document.text if explain else "", row.none)
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """Return for each label the evidence of every stage that suggests it for the document."""
@@ -426,14 +427,14 @@ class Tagger:
         self.contributions(pool)  # slow stages then score only the candidates that they rank again
         return next(self._evidence(pool, [labels]))
 
-    def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
+    def explained(self, pool: CandidatePool, suggested: Iterable[Suggestions]) -> Iterator[Suggestions]:
         """Yield the suggestions of each document of the pool with their evidence, contributions and estimates."""
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
         added = self.contributions(pool)
         for number, (row, places, evidence) in enumerate(zip(rows, labels, self._evidence(pool, labels), strict=True)):
             parts, made = added.of(number, places), added.estimates.of(number, places) if added.estimates else {}
-            yield [
+            explained = [
                 replace(
                     one,
                     evidence=in_order(why, parts[place]),
@@ -443,6 +444,7 @@ class Tagger:
                 )
                 for one, place, why in zip(row, places, evidence, strict=True)
             ]
+            yield Suggestions(explained, none=row.none)
 
     def contributions(self, pool: CandidatePool) -> Contributions:
         """Return what each stage or group of features adds to the scores of a pool, and what made the confidences."""
@@ -575,7 +577,7 @@ class Tagger:
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 
-    def named(self, run: Run) -> Iterator[list[Suggestion]]:
+    def named(self, run: Run) -> Iterator[Suggestions]:
         """The suggestions of each document of a run over the vocabulary in turn, best first."""
         terms = map(self.vocabulary.__getitem__, run.labels.tolist())
         confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
@@ -583,8 +585,9 @@ class Tagger:
         suggestions = [
             Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts
         ]
-        for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
-            yield suggestions[start:end]
+        nones = [None] * len(run) if run.none is None else run.none.tolist()
+        for start, end, none in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), nones, strict=True):
+            yield Suggestions(suggestions[start:end], none=none)
 
 
 def _load_steps(manifest: Mapping[str, Any], folder: Path, labels: Vocabulary) -> tuple[Step, ...]:

@@ -14,7 +14,7 @@ from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
     from tagwright.data.corpus import Corpus
-    from tagwright.tagger import Suggestion, Tagger
+    from tagwright.tagger import Suggestions, Tagger
     from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.types import Document
 
@@ -70,7 +70,7 @@ def suggest(
 
 def explained_by_neighbours(
     tagger: Tagger, corpus: Corpus, options: SuggestOptions, paths: Sequence[str]
-) -> Iterator[tuple[Document, list[Suggestion]]]:
+) -> Iterator[tuple[Document, Suggestions]]:
     """Each document with its suggestions, their evidence, and of each meta-path the neighbours that share the label.
 
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
@@ -78,7 +78,7 @@ def explained_by_neighbours(
     """
     from tagwright.graph.neighbours import network_evidence
     from tagwright.graph.network import Graph
-    from tagwright.tagger import batches
+    from tagwright.tagger import Suggestions, batches
     from tagwright.types import Run
 
     graph = Graph.of(corpus)
@@ -87,4 +87,5 @@ def explained_by_neighbours(
     whole = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
     for row, (document, labels) in enumerate(tagger.suggestions(corpus, options, explain=True)):
         near = (network_evidence(joined, ids, whole, row, label) for label in whole[row][0].tolist())
-        yield document, [replace(one, neighbours=shared) for one, shared in zip(labels, near, strict=True)]
+        joined_by = (replace(one, neighbours=shared) for one, shared in zip(labels, near, strict=True))
+        yield document, Suggestions(joined_by, none=labels.none)

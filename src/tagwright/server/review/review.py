@@ -25,7 +25,7 @@ from tagwright.server.current_request import get_current_request
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.rows import Block, Row, found_row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger import Suggestion, Suggestions, Tagger
 from tagwright.types import Document
 
 GoneLabels: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
@@ -63,7 +63,7 @@ class Sheet(NamedTuple):
     can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the suggestions
     are hidden until the reviewer has given labels. unjudged: whether they were hidden, and the reviewer, who gave no
     labels, has judged none since. gone: labels that somebody accepted, see `gone_labels`. subjects: the labels that it
-    came with.
+    came with. none: the probability that no label of the vocabulary fits, as far as it is estimated.
     """
 
     number: int
@@ -79,6 +79,7 @@ class Sheet(NamedTuple):
     unjudged: bool
     gone: GoneLabels
     subjects: list[RecordSubject]
+    none: float | None
 
 
 class TrainingData(NamedTuple):
@@ -110,8 +111,10 @@ class Review:
     blind_share: float = 0.0
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
-    _candidates: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
-    "(Number of a document, version of the model) -> candidates; the last 256, as each verdict opens the page again."
+    _candidates: OrderedDict[tuple[int, str], tuple[list[Candidate], float | None]] = field(
+        default_factory=OrderedDict, init=False
+    )
+    "(Number of a document, version of the model) -> candidates, and whether none fits; the last 256, as each verdict opens the page again."
     _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)
     "Number of a document -> who opened it last, and when."
 
@@ -149,7 +152,7 @@ class Review:
         self._opened[number] = reviewer, time.monotonic()
         drawn = drawn_blind(document.id, self.blind_share)
         is_blind = drawn and await asyncio.to_thread(self.decisions.can_be_blind, document.id, reviewer)
-        candidates = [] if is_blind else await self._suggest(model, number, document)
+        candidates, none = ([], None) if is_blind else await self._suggest(model, number, document)
         await get_current_request().record(
             [document], [[candidate.suggestion for candidate in candidates]]
         )  # in the audit log
@@ -179,6 +182,7 @@ class Review:
             unjudged=bool(rows) and {event.action for event in own if event.label not in kept} == {"blind"},
             gone={} if is_blind else self.gone([document.id]).get(document.id, {}),
             subjects=subjects,
+            none=none,
         )
 
     def gone(self, of: Sequence[str] | None = None) -> dict[str, GoneLabels]:
@@ -248,20 +252,23 @@ class Review:
             blind=[blind.get(document.id, []) for document in documents],
         )
 
-    async def _suggest(self, model: ServedModel, number: int, document: Document) -> list[Candidate]:
-        """Return the suggestions and, for some documents, a random candidate from below them."""
+    async def _suggest(
+        self, model: ServedModel, number: int, document: Document
+    ) -> tuple[list[Candidate], float | None]:
+        """Return the suggestions and, for some documents, a random candidate from below them; and `Sheet.none`."""
         key = number, model.version
         if key not in self._candidates:
             (ranked,) = await model.suggest_all([SuggestRequest(document, model.options(k=DEPTH))])
             places = list(range(min(SUGGESTIONS, len(ranked))))
             drawn = draw_candidate(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]
-            explained = await model.explain(document, [ranked[place] for place in places])
+            explained = await model.explain(document, Suggestions(ranked[place] for place in places))
             below = len(ranked) - SUGGESTIONS
-            self._candidates[key] = [
+            candidates = [
                 Candidate(suggestion, place + 1, below if place == drawn else None)
                 for place, suggestion in zip(places, explained, strict=True)
             ]
+            self._candidates[key] = candidates, ranked.none
             if len(self._candidates) > 256:
                 self._candidates.popitem(last=False)
         return self._candidates[key]

@@ -36,7 +36,18 @@ from tagwright.stages.evidence import Span, strongest_spans, text_of
 from tagwright.text import language
 from tagwright.text.batch import Batch
 from tagwright.text.words import sentence_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Retriever, Run, TextField
+from tagwright.types import (
+    Background,
+    Distribution,
+    Document,
+    EvidenceSpan,
+    Floats,
+    Label,
+    Mask,
+    Retriever,
+    Run,
+    TextField,
+)
 
 LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
 
@@ -51,6 +62,9 @@ SENTENCES = 100
 
 BEGINNING = 2000
 "The characters of a document in which its language is recognised: about as many as encoders read."
+
+NAMES = 300
+"Labels by whose names, at most, the language of the vocabulary is recognised."
 
 SPANS = 3
 "The most evidence spans of a label."
@@ -145,6 +159,7 @@ class Dense(Retriever):
         self.labels, self.encoder, self.options = labels, encoder, options
         self._rough = rough or self._sketched()
         self._pending: PendingLabels | None = None
+        self._background: tuple[Floats, float, float] | None = None
         if search is None and self._rough and isinstance(encoder, BiEncoder):
             self._pending = PendingLabels(labels, self._views, encoder, options.storage)
         elif search is None:
@@ -220,6 +235,25 @@ class Dense(Retriever):
         if weight and not self.encoder.saved:  # another encoder cannot be chosen for a saved tagger
             report(self.encoder.name, reading.beginnings, trusted, weight)
         return trusted
+
+    def background(self, reading: Texts, texts: Sequence[str]) -> Background:
+        """Return how near the documents are to texts in general, for which their mean vector is computed once."""
+        mean, deviation, known = self._background or self._read_background(texts)
+        documents = len(reading.vectors)
+        cosines = np.einsum("ij,j->i", reading.vectors, mean) if documents else np.zeros(0, np.float32)
+        return Background(cosines, deviation, np.full(documents, known, np.float32))
+
+    def _read_background(self, texts: Sequence[str]) -> tuple[Floats, float, float]:
+        """The mean vector of the texts, the deviation of their cosines, and how well names are known."""
+        vectors = self.encoder.encode(texts, role="document")
+        between = (vectors @ vectors.T)[np.triu_indices(len(texts), 1)]
+        known = 1.0
+        if isinstance(self.encoder, BiEncoder) and len(self.labels):
+            drawn = np.linspace(0, len(self.labels) - 1, min(NAMES, len(self.labels)), dtype=np.int64).tolist()
+            names = ", ".join(self.labels[label].searched[0] for label in drawn)
+            known = float(trust(self.encoder.fertility(Batch().words([names], 1)))[0])
+        self._background = vectors.mean(axis=0), max(float(between.std()), 1e-6), known
+        return self._background
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the up to 3 sentences nearest to it, of the first 100, weighted by their cosine to it."""

@@ -1,0 +1,146 @@
+"""Estimate whether any label of the vocabulary fits a document at all: a printer that makes a noise is no Beekeeping.
+
+Two logistic models, of features that mean the same for every corpus, vocabulary and encoder: `MEANING` where an encoder
+knows the language of the text or of the names, `NAMES` where none does. They were fitted on public corpora whose
+documents met their own vocabulary, that of other corpora, and parts of their own without their labels; and on noise
+(`none_fits.json` says which, and how well they do on a corpus left out: benchmarks/none.py). Where a tagger matches no
+names, its confidences tell: 1 minus each, multiplied.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tagwright.combining.confidence import LIKELY, sigmoid
+from tagwright.combining.label_free import read_packaged
+from tagwright.combining.pool import CandidatePool
+from tagwright.types import Doubles, Run
+
+MEANING = ("cosine above topics", "evidence", "expected maximum")
+"""Of a document: the mean cosine of the five nearest labels above that to general topics, in deviations of the cosines
+between topics; the evidence of the best label; sqrt(2 log labels), as the nearest of many labels is nearer by chance."""
+
+NAMES = ("log information content", "expected maximum")
+"Of a document: the logarithm of 1 + the mean bits of the three names that it names most; sqrt(2 log labels)."
+
+TOPICS = tuple(
+    "agriculture animals architecture art astronomy biology business chemistry children cities computers crime "
+    "economics education energy engineering family film food geography geology government health history language law "
+    "literature mathematics medicine music philosophy physics plants politics psychology religion society sports trade "
+    "transport travel war weather".split()
+)
+"What texts are about in general: how near a document is to any of them by chance."
+
+Model: TypeAlias = tuple[tuple[float, ...], float]
+"The weights of the features, and the intercept."
+
+NEAREST, NAMED = 5, 3
+"Labels nearest in meaning, and labels named most, whose mean counts."
+
+
+def with_none(pool: CandidatePool, run: Run, labels: int) -> Run:
+    """Return the ranking with the probability that no label fits each document; no confidence exceeds what it leaves.
+
+    run: the ranking of the pool, with confidences. labels: how many the vocabulary has. Where a fitting label is the
+    likelier case, the confidences stay as they are, and bound the probability in turn.
+
+    Of the first document nothing is likely to fit, by .8: its confidences are lowered together, to .2 at most. The
+    second has a label that is right by .9.
+
+    >>> run = Run.of(np.array([0, 2, 3]), np.array([5, 6, 5]), np.array([2.0, 1.0, 2.0]), np.array([0.4, 0.1, 0.9]))
+    >>> found = leave_room(run, np.array([0.8, 0.3]))
+    >>> found.confidences.round(2).tolist(), found.none.round(2).tolist()
+    ([0.20000000298023224, 0.05000000074505806, 0.8999999761581421], [0.800000011920929, 0.10000000149011612])
+    """
+    return leave_room(run, estimate(pool, run, labels))
+
+
+def leave_room(run: Run, none: Doubles) -> Run:
+    """Return the ranking with these probabilities that no label fits, (documents,): see `with_none`."""
+    assert run.confidences is not None
+    surest = np.zeros(len(run))
+    np.maximum.at(surest, run.rows, run.confidences)
+    none = np.where(none > LIKELY, none, np.minimum(none, 1.0 - surest))
+    factor = np.minimum(1.0, (1.0 - none) / np.maximum(surest, 1e-9))
+    confidences = (run.confidences * factor[run.rows]).astype(np.float32)
+    return replace(run, confidences=confidences, none=none.astype(np.float32))
+
+
+def estimate(pool: CandidatePool, run: Run, labels: int) -> Doubles:
+    """(documents,) the probability that no label fits; 1 for a document without candidates. See `with_none`."""
+    described = describe(pool, labels)
+    none = (
+        _by_confidences(run) if described is None else sigmoid(described.logits(*map(read_model, ("meaning", "names"))))
+    )
+    return np.where(np.diff(run.indptr) > 0, none, 1.0)
+
+
+class Described(NamedTuple):
+    """The features of documents. meaning: (documents, 3) `MEANING`. names: (documents, 2) `NAMES`.
+
+    known: (documents,) what the model of meaning counts, from 0 to 1; the other counts the rest.
+    """
+
+    meaning: Doubles
+    names: Doubles
+    known: Doubles
+
+    def logits(self, by_meaning: Model, by_names: Model) -> Doubles:
+        """(documents,) the log odds that no label fits."""
+        return self.known * _logit(self.meaning, by_meaning) + (1.0 - self.known) * _logit(self.names, by_names)
+
+
+def describe(pool: CandidatePool, labels: int) -> Described | None:
+    """Return the features of the documents of a pool; None where names are not matched, or nothing is weighed.
+
+    labels: how many the vocabulary has.
+    """
+    named = next((name for name in pool.found if pool.stages[name].distribution == "information_content"), None)
+    evidence = pool.best_evidence()
+    if named is None or evidence is None:
+        return None
+    expected = np.full(len(evidence), np.sqrt(2.0 * np.log(max(labels, 1))))
+    names = np.column_stack([np.log1p(_mean_of_first(pool.found[named], NAMED)), expected])
+    found = ((name, pool.background(name, TOPICS)) for name in pool.found)
+    dense, background = next(((name, each) for name, each in found if each), ("", None))
+    if background is None:
+        return Described(np.zeros((len(names), len(MEANING))), names, np.zeros(len(names)))
+    above = (_mean_of_first(pool.found[dense], NEAREST) - background.mean) / background.deviation
+    trust = pool.trust(dense, 0.0)
+    known = np.ones(len(names)) if trust is None else np.maximum(trust, background.names_known)
+    return Described(np.column_stack([above, evidence, expected]), names, known.astype(np.float64))
+
+
+def _by_confidences(run: Run) -> Doubles:
+    """(documents,) the probability that no suggestion is right, as if they were independent."""
+    assert run.confidences is not None
+    wrong = np.log1p(-np.minimum(run.confidences.astype(np.float64), 1.0 - 1e-9))
+    return np.exp(np.bincount(run.rows, wrong, len(run)))
+
+
+def _mean_of_first(run: Run, most: int) -> Doubles:
+    """(documents,) the mean score of the first labels of each document; 0 for one without any."""
+    first = run.top(most)
+    return np.bincount(first.rows, first.scores, len(run)) / np.maximum(1, np.diff(first.indptr))
+
+
+def _logit(table: Doubles, model: Model) -> Doubles:
+    """(documents,) log odds. table: (documents, features)."""
+    weights, intercept = model
+    products = np.ascontiguousarray(table * np.array(weights))  # `@` rounds by the number of rows
+    return np.asarray(products.sum(axis=1) + intercept, np.float64)
+
+
+@cache
+def read_model(name: str) -> Model:
+    """Return the model of this name that comes with Tagwright: "meaning" or "names"."""
+    model = provenance()["models"][name]
+    return tuple(model["weights"][each] for each in (MEANING if name == "meaning" else NAMES)), model["intercept"]
+
+
+def provenance() -> Mapping[str, Any]:
+    """Return the record of the models: training data, date, and quality on corpora that were left out."""
+    return read_packaged("none_fits.json")
