@@ -93,7 +93,7 @@ def main(arguments: list[str]) -> None:
         print(f"{name}: {sum(len(each.none) for each in fitted_on[name])} documents to fit", flush=True)
     rows = {}
     for name in corpora.ALL:
-        others = [other for other in corpora.ALL if other != name and not {name, other} == set(SAME)]
+        others = [other for other in corpora.ALL if other != name and {name, other} != set(SAME)]
         models = fit({other: fitted_on[other] for other in others})
         rows[name] = {**measure(measured_on[name], models), **errors[name](models)}
         print(name, json.dumps(rows[name]), flush=True)
@@ -132,8 +132,10 @@ def noise() -> list[Document]:
 
 
 def meet(name: str, parts: Mapping[str, tuple[corpora.Scored, corpora.Scored]]) -> tuple[list[Met], list[Met], Any]:
-    """Let documents meet the vocabulary of a corpus, and parts of it: those to fit on, those to measure on, and how
-    to measure the calibration of a model."""
+    """Let documents meet the vocabulary of a corpus, and parts of it.
+
+    Returns those to fit on, those to measure on, and how to measure the calibration with models.
+    """
     to_fit, to_measure = parts[name]
     known = [replace(each, labels=()) for each in to_fit.documents]
     strangers = {other: [part.documents[:STRANGERS] for part in parts[other]] for other in corpora.ALL if other != name}
@@ -234,7 +236,7 @@ def _fit(groups: Sequence[Sequence[Met]], features: Callable[[Described], Double
     every = [each for met in groups for each in met]
     table, none = (np.concatenate(part) for part in ([features(e.features) for e in every], [e.none for e in every]))
     counts = np.concatenate([_weights(met) for met in groups])
-    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(table, none, counts)
+    model = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(table, none, counts)  # languages apart part all
     return tuple(model.coef_[0].tolist()), float(model.intercept_[0])
 
 

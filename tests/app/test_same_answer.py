@@ -18,7 +18,7 @@ from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
 from tagwright.batch.shard_tagging import ShardTagger
-from tagwright.combining.confidence import Curve, squash_score
+from tagwright.combining.confidence import LIKELY, Curve, squash_score
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.server.application import application
@@ -190,6 +190,27 @@ def _expected(tagger: Tagger, question: Question) -> list[str]:
     enough = [each for each in found if each.score >= question.get("min_score", -np.inf)]
     least = question.get("min_confidence", 0.0)
     return [each.id for each in enough if not least or (each.confidence or 0.0) >= least]
+
+
+def test_every_interface_says_by_the_same_number_that_no_label_fits(
+    sure: Tagger, run: Command, desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.batch.batch.in_processes", _in_this_process)
+    write("one.jsonl", [{"id": "1", "text": "A printer that makes a noise, by the zoo"}])
+    sure.save(desk / "model", overwrite=True)
+    (record,) = map(json.loads, (desk / "one.jsonl").read_text(encoding="utf-8").splitlines())
+    none = sure.suggest(record["text"]).none
+    assert none is not None
+    assert 0 < none < 1
+    asked = "one.jsonl", "--model", "model", "--quiet"
+    assert json.loads(run("suggest", *asked, "--format", "jsonl").out)["none"] == pytest.approx(none, abs=1e-6)
+    run("batch", *asked, "--output", "batch", "--processes", "1")
+    assert json.loads((desk / "batch" / "shard-000000.jsonl").read_text())["none"] == pytest.approx(none, abs=1e-6)
+    told = _answered(sure, "/api/suggest", json={"text": record["text"]}), *(
+        _answered(sure, "/api/files", files={"file": ("a.jsonl", json.dumps({"text": record["text"]}))})["documents"]
+    )
+    assert [each["none"] for each in told] == [pytest.approx(none, abs=1e-6)] * 2
+    assert (f"no label fits ({none:.2f})" in run("suggest", *asked).out) == (none > LIKELY)
 
 
 @pytest.mark.parametrize("way", [*OWN_WAYS, "annif", "batch"])

@@ -186,7 +186,7 @@ from tagwright.batch import ArrowTagger
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 rows = spark.createDataFrame(pa.ipc.open_file(sys.argv[2]).read_all()).repartition(2)
 tagger = ArrowTagger(sys.argv[1])
-schema = "id string, labels array<string>, scores array<float>, confidences array<float>, error string"
+schema = "id string, labels array<string>, scores array<float>, confidences array<float>, none float, error string"
 tagged = rows.mapInArrow(lambda batches: map(tagger, batches), schema)
 print(json.dumps([(row["id"], row["labels"]) for row in tagged.collect()]))
 """

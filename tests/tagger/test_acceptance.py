@@ -1,6 +1,7 @@
 """What is accepted, by hand and by trying every cut; guarantees, by drawing many times from known sources."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +20,13 @@ def ranked(rows: list[list[float]]) -> tuple[Run, np.ndarray[tuple[int], np.dtyp
     """A run in whose order the confidences stand as they are given, so that they need not fall."""
     run = Run.from_rows([{label: float(-label) for label in range(len(row))} for row in rows])
     return run, np.array([sure for row in rows for sure in row], np.float64)
+
+
+def test_no_label_is_given_where_none_is_likelier_than_the_best_expected_f1() -> None:
+    """One label of confidence .5, of .75 in all: 2 * .5 / (1 + .75) = .571; both: 1.5 / 2.75 = .545."""
+    run, confidence = ranked([[0.5, 0.25]] * 2)
+    run = replace(run, none=np.array([0.56, 0.58], np.float32))
+    assert best_cut(run, confidence).tolist() == [True, False, False, False]
 
 
 @given(ROWS)

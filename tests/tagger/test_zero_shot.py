@@ -11,6 +11,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.combining.label_free import MANY_LABELS, LabelFree, label_free
+from tagwright.combining.none_fits import estimate, leave_room
 from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
@@ -127,7 +128,11 @@ def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str
     pool = tagger.candidates(DOCUMENTS)
     run = tagger.rank(pool)
     assert run.confidences is not None
-    assert run.confidences.tolist() == label_free(pool, run).tolist()
+    assert run.none is not None
+    by_formula = replace(run, confidences=label_free(pool, run))
+    expected = leave_room(by_formula, estimate(pool, by_formula, len(MANY)))
+    assert expected.confidences is not None
+    assert run.confidences.tolist() == expected.confidences.tolist()
     tagger.save(tmp_path / "saved")
     again = Tagger.load(tmp_path / "saved").suggest(DOCUMENTS[0], k=10)
     assert [each.confidence for each in again] == run.confidences[:10].tolist()

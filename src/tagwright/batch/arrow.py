@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Batch = TypeVar("Batch", "pa.RecordBatch", "pa.Table")
 
-_Suggested: TypeAlias = tuple[Sequence[str], Sequence[float], Sequence[float] | None]
-"Labels, scores and confidences of a document."
+_Suggested: TypeAlias = tuple[Sequence[str], Sequence[float], Sequence[float] | None, float | None]
+"Labels, scores and confidences of a document, and the probability that none of the vocabulary's labels fits."
 
 _FIELDS = ("id", "title", "abstract", "text", "sections", "metadata")
 
@@ -45,8 +45,9 @@ class ArrowTagger:
     contradict each other, ModelError where there is no tagger.
 
     A batch comes out with the columns of `schema`: id, labels, scores and confidences (null where the tagger estimates
-    none), best first; and error: why a document cannot be read or tagged, or null, also of one without text. Numbers
-    are those of `tagwright batch`, whose batches may be of another size, which can change the last digit.
+    none), best first; none, the probability that no label fits; and error: why a document cannot be read or tagged, or
+    null, also of one without text. Numbers are those of `tagwright batch`, whose batches may be of another size, which
+    can change the last digit.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class ArrowTagger:
 
         numbers = pa.list_(pa.float32())
         lists = [("labels", pa.list_(pa.string())), ("scores", numbers), ("confidences", numbers)]
-        return pa.schema([("id", pa.string()), *lists, ("error", pa.string())])
+        return pa.schema([("id", pa.string()), *lists, ("none", pa.float32()), ("error", pa.string())])
 
     def __call__(self, batch: Batch) -> Batch:
         """Tag a RecordBatch or a Table. Raises ConfigError for one without id or text, ModelError for another tagger.
@@ -79,11 +80,11 @@ class ArrowTagger:
         """
         ids, documents, errors = self._read(batch)
         suggestions, failed = self._tagged(documents)
-        lists: list[_Suggested | tuple[None, None, None]]
-        lists = [suggestions.get(row, (None, None, None)) for row in range(len(ids))]
+        lists: list[_Suggested | tuple[None, None, None, None]]
+        lists = [suggestions.get(row, (None, None, None, None)) for row in range(len(ids))]
         problems = errors | failed
         reasons = [problems.get(row) for row in range(len(ids))]
-        columns = [ids, *([row[place] for row in lists] for place in range(3)), reasons]
+        columns = [ids, *([row[place] for row in lists] for place in range(4)), reasons]
         return type(batch).from_pydict(dict(zip(self.schema.names, columns, strict=True)), schema=self.schema)
 
     def _tagged(self, documents: Mapping[int, Document]) -> tuple[dict[int, _Suggested], dict[int, str]]:
@@ -124,8 +125,9 @@ def _lists(run: Run, ids: Sequence[str]) -> Iterator[_Suggested]:
     """The suggestions of each document. ids: of the labels."""
     labels, scores = [ids[place] for place in run.labels.tolist()], run.scores.tolist()
     confidences = None if run.confidences is None else run.confidences.tolist()
-    for start, end in pairwise(run.indptr.tolist()):
-        yield labels[start:end], scores[start:end], None if confidences is None else confidences[start:end]
+    nones = [None] * len(run) if run.none is None else run.none.tolist()
+    for (start, end), none in zip(pairwise(run.indptr.tolist()), nones, strict=True):
+        yield labels[start:end], scores[start:end], None if confidences is None else confidences[start:end], none
 
 
 @cache

@@ -133,18 +133,23 @@ def _rows(tagged: Iterator[tuple[Sequence[Document], Run]], labels: Vocabulary) 
 
 
 def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tagger, path: Path) -> None:
-    """One row a document: id, and the list of its suggestions with label, name, score and confidence."""
+    """One row a document: id, its suggestions with label, name, score and confidence, and that no label fits."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     fields = {"label": pa.string(), "name": pa.string(), "score": pa.float32(), "confidence": pa.float32()}
-    schema = pa.schema([("id", pa.string()), ("suggestions", pa.list_(pa.struct([*fields.items()])))])
+    schema = pa.schema(
+        [("id", pa.string()), ("suggestions", pa.list_(pa.struct([*fields.items()]))), ("none", pa.float32())]
+    )
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for documents, run in tagged:
             labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
             sure = [None] * len(labels) if run.confidences is None else run.confidences.tolist()
             columns = [label.id for label in labels], [label.name for label in labels], run.scores.tolist(), sure
             suggestions = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
-            ends = zip(documents, pairwise(run.indptr.tolist()), strict=True)
-            rows = [{"id": document.id, "suggestions": suggestions[start:end]} for document, (start, end) in ends]
+            nones = [None] * len(run) if run.none is None else run.none.tolist()
+            rows = [
+                {"id": document.id, "suggestions": suggestions[start:end], "none": none}
+                for document, (start, end), none in zip(documents, pairwise(run.indptr.tolist()), nones, strict=True)
+            ]
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))

@@ -21,17 +21,18 @@ from tagwright.types import Doubles, Run
 
 MEANING = ("cosine above topics", "evidence", "expected maximum")
 """Of a document: the mean cosine of the five nearest labels above that to general topics, in deviations of the cosines
-between topics; the evidence of the best label; sqrt(2 log labels), as the nearest of many labels is nearer by chance."""
+between topics; the evidence of the best label; sqrt(2 log labels), as the nearest of many is nearer by chance."""
 
-NAMES = ("log information content", "expected maximum")
-"Of a document: the logarithm of 1 + the mean bits of the three names that it names most; sqrt(2 log labels)."
+NAMES = ("log information content", "expected maximum", "languages apart")
+"""Of a document: the logarithm of 1 + the mean bits of the three names that it names most; sqrt(2 log labels); how much
+better the encoder knows the language of the text than that of the names, or the reverse; 0 without one."""
 
-TOPICS = tuple(
-    "agriculture animals architecture art astronomy biology business chemistry children cities computers crime "
-    "economics education energy engineering family film food geography geology government health history language law "
-    "literature mathematics medicine music philosophy physics plants politics psychology religion society sports trade "
-    "transport travel war weather".split()
-)
+_TOPICS = """agriculture animals architecture art astronomy biology business chemistry children cities computers crime
+economics education energy engineering family film food geography geology government health history language law
+literature mathematics medicine music philosophy physics plants politics psychology religion society sports trade
+transport travel war weather"""
+
+TOPICS = tuple(_TOPICS.split())
 "What texts are about in general: how near a document is to any of them by chance."
 
 Model: TypeAlias = tuple[tuple[float, ...], float]
@@ -70,18 +71,18 @@ def leave_room(run: Run, none: Doubles) -> Run:
 
 
 def estimate(pool: CandidatePool, run: Run, labels: int) -> Doubles:
-    """(documents,) the probability that no label fits; 1 for a document without candidates. See `with_none`."""
+    """(documents,) the probability that no label fits, see `with_none`."""
     described = describe(pool, labels)
-    none = (
-        _by_confidences(run) if described is None else sigmoid(described.logits(*map(read_model, ("meaning", "names"))))
-    )
-    return np.where(np.diff(run.indptr) > 0, none, 1.0)
+    if described is None:
+        return _by_confidences(run)
+    return sigmoid(described.logits(read_model("meaning"), read_model("names")))
 
 
 class Described(NamedTuple):
-    """The features of documents. meaning: (documents, 3) `MEANING`. names: (documents, 2) `NAMES`.
+    """The features of documents. meaning: (documents, 3) `MEANING`. names: (documents, 3) `NAMES`.
 
-    known: (documents,) what the model of meaning counts, from 0 to 1; the other counts the rest.
+    known: (documents,) how well the encoder knows the language of the names, from 0 to 1: what the model of meaning
+    counts; the other counts the rest.
     """
 
     meaning: Doubles
@@ -103,15 +104,17 @@ def describe(pool: CandidatePool, labels: int) -> Described | None:
     if named is None or evidence is None:
         return None
     expected = np.full(len(evidence), np.sqrt(2.0 * np.log(max(labels, 1))))
-    names = np.column_stack([np.log1p(_mean_of_first(pool.found[named], NAMED)), expected])
+    bits, apart = np.log1p(_mean_of_first(pool.found[named], NAMED)), np.zeros(len(evidence))
     found = ((name, pool.background(name, TOPICS)) for name in pool.found)
     dense, background = next(((name, each) for name, each in found if each), ("", None))
     if background is None:
-        return Described(np.zeros((len(names), len(MEANING))), names, np.zeros(len(names)))
+        meaning = np.zeros((len(evidence), len(MEANING)))
+        return Described(meaning, np.column_stack([bits, expected, apart]), np.zeros(len(evidence)))
     above = (_mean_of_first(pool.found[dense], NEAREST) - background.mean) / background.deviation
-    trust = pool.trust(dense, 0.0)
-    known = np.ones(len(names)) if trust is None else np.maximum(trust, background.names_known)
-    return Described(np.column_stack([above, evidence, expected]), names, known.astype(np.float64))
+    known = background.names_known.astype(np.float64)
+    if (trust := pool.trust(dense, 0.0)) is not None:
+        apart = np.abs(trust - known)
+    return Described(np.column_stack([above, evidence, expected]), np.column_stack([bits, expected, apart]), known)
 
 
 def _by_confidences(run: Run) -> Doubles:

@@ -101,7 +101,8 @@ class StartPages:
             return {
                 "document": document, "others": others, "text": highlight(document, spans),
                 "rows": [suggested_row(tagger, document, suggestion, rank, language) for rank, suggestion in ranked],
-                "fits_none": suggestions.none, "is_text": _file(form) is None, "marked": marked if marked in spans else 1,
+                "fits_none": suggestions.none, "is_text": _file(form) is None,
+                "marked": marked if marked in spans else 1,
                 "copies": copies(suggestions, fields["source"].strip()),
             }  # fmt: skip
 

@@ -10,8 +10,8 @@ from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.confidence import confidence_level, confidence_of
 from tagwright.combining.label_free import LabelFree
-from tagwright.combining.none_fits import with_none
 from tagwright.combining.legacy import as_step, load_steps
+from tagwright.combining.none_fits import with_none
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, find_last
 from tagwright.combining.weighted_sum import WeightedSum

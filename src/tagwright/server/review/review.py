@@ -114,7 +114,7 @@ class Review:
     _candidates: OrderedDict[tuple[int, str], tuple[list[Candidate], float | None]] = field(
         default_factory=OrderedDict, init=False
     )
-    "(Number of a document, version of the model) -> candidates, and whether none fits; the last 256, as each verdict opens the page again."
+    "(Number, version of the model) -> candidates, and `Sheet.none`; the last 256, as verdicts open the page again."
     _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)
     "Number of a document -> who opened it last, and when."
 
