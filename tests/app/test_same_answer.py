@@ -206,8 +206,13 @@ def test_every_interface_says_by_the_same_number_that_no_label_fits(
     assert json.loads(run("suggest", *asked, "--format", "jsonl").out)["none"] == pytest.approx(none, abs=1e-6)
     run("batch", *asked, "--output", "batch", "--processes", "1")
     assert json.loads((desk / "batch" / "shard-000000.jsonl").read_text())["none"] == pytest.approx(none, abs=1e-6)
-    told = _answered(sure, "/api/suggest", json={"text": record["text"]}), *(
-        _answered(sure, "/api/files", files={"file": ("a.jsonl", json.dumps({"text": record["text"]}))})["documents"]
+    told = (
+        _answered(sure, "/api/suggest", json={"text": record["text"]}),
+        *(
+            _answered(sure, "/api/files", files={"file": ("a.jsonl", json.dumps({"text": record["text"]}))})[
+                "documents"
+            ]
+        ),
     )
     assert [each["none"] for each in told] == [pytest.approx(none, abs=1e-6)] * 2
     assert (f"no label fits ({none:.2f})" in run("suggest", *asked).out) == (none > LIKELY)

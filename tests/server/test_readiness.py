@@ -20,7 +20,7 @@ from tagwright.server.application import application
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Suggestion
+from tagwright.tagger import Suggestions
 
 
 def until_ready(client: TestClient) -> None:
@@ -35,7 +35,7 @@ def test_a_server_is_ready_when_every_model_has_answered_and_can_be_searched(mon
     answers, searches = threading.Event(), threading.Event()
     predict = models[1]._predict
 
-    def slowly(wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+    def slowly(wanted: Sequence[SuggestRequest]) -> list[Suggestions]:
         assert answers.wait(LONGEST)
         return predict(wanted)
 
@@ -59,7 +59,7 @@ def test_a_server_is_ready_when_every_model_has_answered_and_can_be_searched(mon
 
 
 def test_a_model_that_cannot_answer_leaves_the_server_alive_and_not_ready(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(_: object) -> list[list[Suggestion]]:
+    def fail(_: object) -> list[Suggestions]:
         raise ValueError("broken")
 
     model = ServedModel("bees", word_tagger(), "Bees")
@@ -101,7 +101,7 @@ def test_a_first_answer_may_take_longer_than_a_request_may_wait() -> None:
     model = ServedModel("bees", word_tagger(), "Bees")
     predict, slow = model._predict, [0.3]
 
-    def slowly(wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+    def slowly(wanted: Sequence[SuggestRequest]) -> list[Suggestions]:
         time.sleep(slow.pop() if slow else 0.0)
         return predict(wanted)
 

@@ -28,7 +28,7 @@ from tagwright.server.predictor import SuggestRequest, predict
 from tagwright.server.problems import Busy, Problem
 from tagwright.server.served_model import ServedModel
 from tagwright.server.turns import FREE, UNREAD, WAITING, Memory, Turns
-from tagwright.tagger import Suggestion, Tagger
+from tagwright.tagger import Suggestions, Tagger
 from tagwright.types import Document
 
 LONGEST = 600.0
@@ -285,7 +285,7 @@ def test_documents_of_a_client_wait_behind_those_of_another(monkeypatch: pytest.
     """While a batch is computed, one client sends batch after batch; then another asks for one document."""
     batches, begun, goes_on = list[int](), threading.Event(), threading.Event()
 
-    def slow(tagger: Tagger, requests: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+    def slow(tagger: Tagger, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         batches.append(sum(each.document.text == "Tax law" for each in requests))
         begun.set()
         assert goes_on.wait(LONGEST)

@@ -18,6 +18,7 @@ from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import metrics
 from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import AncestorOverlap, Contingency, Gains, Hits, label_counts, mark_labelled
+from tagwright.evaluation.none_fits import ToldApart
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
 from tagwright.readers.lines import escape_formula
@@ -46,7 +47,7 @@ class Scores(Mapping[str, Score]):
 
     documents: the number that was scored. measures: name -> score over all documents, from 0 to 1. slices: name -> the
     scores of a part of the documents or labels, itself without slices. calibration: of the confidences; None where the
-    run has none. Its measures are in the mapping too.
+    run has none. Its measures are in the mapping too. none: how well documents are told apart that no label fits.
 
     >>> scores = Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})
     >>> dict(scores), scores["P@1"].high, scores.rows()
@@ -61,6 +62,7 @@ class Scores(Mapping[str, Score]):
     measures: Mapping[str, Score]
     slices: "Mapping[str, Scores]" = field(default_factory=dict)
     calibration: Calibration | None = None
+    none: ToldApart | None = None
 
     def __getitem__(self, measure: str) -> Score:
         """Return one measure over all documents. Raises ConfigError for one that was not computed."""
@@ -106,6 +108,7 @@ class Scores(Mapping[str, Score]):
             "measures": to_json(self.measures),
             "slices": {name: to_json(part.measures) for name, part in self.slices.items()},
             **(self.calibration.to_json() if self.calibration else {}),
+            **({"none": self.none.to_json()} if self.none else {}),
         }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.confidence import confidence_level, confidence_of
+from tagwright.combining.confidence import LIKELY, confidence_level, confidence_of
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.legacy import as_step, load_steps
 from tagwright.combining.none_fits import with_none
@@ -440,7 +440,7 @@ class Tagger:
                     evidence=in_order(why, parts[place]),
                     contributions=parts[place],
                     translated=self.vocabulary[place].translated,
-                    estimate=made.get(place),
+                    estimate=_lowered(made.get(place), row.none),
                 )
                 for one, place, why in zip(row, places, evidence, strict=True)
             ]
@@ -588,6 +588,17 @@ class Tagger:
         nones = [None] * len(run) if run.none is None else run.none.tolist()
         for start, end, none in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), nones, strict=True):
             yield Suggestions(suggestions[start:end], none=none)
+
+
+def _lowered(estimate: Estimate | None, none: float | None) -> Estimate | None:
+    """Return what made a confidence, with the word that it was lowered where probably no label fits.
+
+    >>> _lowered(Estimate("a curve", ()), 0.83), _lowered(Estimate("a curve", ()), 0.5)
+    (Estimate(by='a curve; lowered, as no label fits by 0.83', features=()), Estimate(by='a curve', features=()))
+    """
+    if estimate is None or none is None or none <= LIKELY:
+        return estimate
+    return estimate._replace(by=f"{estimate.by}; lowered, as no label fits by {none:.2f}")
 
 
 def _load_steps(manifest: Mapping[str, Any], folder: Path, labels: Vocabulary) -> tuple[Step, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,9 @@ def evaluate(
     arranged: Arranged,
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
+    strangers: Annotated[
+        list[str], typer.Option(help="Documents that no label fits: is that seen? Their labels are not read.")
+    ] = [],  # noqa: B006
     measures: Measures = "",
     per_label: Annotated[
         Path | None,
@@ -53,10 +57,15 @@ def evaluate(
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render
     from tagwright.evaluation import dataset, scores
+    from tagwright.evaluation.none_fits import tell_apart
     from tagwright.evaluation.report import page
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
+    if run and strangers:
+        raise TagwrightError(
+            "strangers are tagged, and --run names a run file: name a tagger, or leave out --strangers"
+        )
     names = _parse_measures(measures)
     corpus = inputs.read(docs, reading, chosen)
     seen = inputs.read(train, reading, chosen) if train else None
@@ -74,6 +83,9 @@ def evaluate(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
         )
     measured = dataset.score(suggested, task, names)
+    if strangers and tagger:
+        unknown = tagger.tag(inputs.read(strangers, reading, chosen), 1)
+        measured = replace(measured, none=tell_apart(suggested, unknown))
     if report:
         origin = run or chosen.model or "the zero-shot method"
         notes = {"suggestions from": str(origin), **page.settings_of(tagger, chosen.settings)}
