@@ -67,7 +67,7 @@ LONGEST_SPAN = 1000
 class Suggestion:
     """One suggested label of a document: its id, preferred name and score, best first in a list of them.
 
-    score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
+    score: on the tagger's own scale, comparable within a document. confidence: the probability that the label is right,
     from 0 to 1; None where the tagger does not estimate it. notation: the label's place in a classification; empty
     where it has none. evidence: of each stage that suggests the label, if requested, by what the stage adds to the
     score. neighbours: the documents that share the label, for each requested meta-path. With the evidence too:
