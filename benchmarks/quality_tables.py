@@ -255,6 +255,22 @@ def label_free() -> Iterator[str]:
     yield from table(["ECE@5", *corpora], body)
 
 
+def none_fits() -> Iterator[str]:
+    """Area under the curve of documents that no label fits, and the share missed where 95% of others pass."""
+    rows = result("none")["rows"]
+    named = {name: {kind.rpartition(": ")[2]: cell for kind, cell in row.items()} for name, row in rows.items()}
+    kinds = {name: f"documents of {name}" for name in named}
+    kinds |= {"noise": "noise", "notes": "notes of an office", "taken out": "its own, their labels taken out"}
+    cells = {kind: [row.get(kind) for row in named.values()] for kind in kinds}
+    body = [
+        [kinds[kind], *(f"{each['area']:.3f} ({percent(each['missed at 95%'])})" if each else "" for each in told)]
+        for kind, told in cells.items()
+    ]
+    yield from table(
+        ["vocabulary", *named], [*body, ["wrongly none", *(percent(r["wrongly none"]) for r in rows.values())]]
+    )
+
+
 def combiner_confidence() -> Iterator[str]:
     """ECE@5 and ECE@10 of the learned combiner: the mean of the draws, and the greatest."""
     found = result("calibration")["combiner"]
@@ -481,6 +497,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "metadata": metadata,
     "paper size": paper_size,
     "label-free": label_free,
+    "none of these": none_fits,
     "combiner confidence": combiner_confidence,
     "method confidence": method_confidence,
     "few labels": few_labels,
