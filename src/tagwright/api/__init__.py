@@ -23,6 +23,7 @@ from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
+    from tagwright.api.option_types import TrainOptions, ZeroShotOptions
     from tagwright.evaluation import dataset
     from tagwright.evaluation.dataset import EvaluationArguments
     from tagwright.evaluation.scores import Scores
@@ -37,7 +38,7 @@ def zero_shot(
     device: Device = "auto",
     offline: bool = False,
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[ZeroShotOptions],
 ) -> Tagger:
     """A tagger that needs no training: names, words and meaning suggest labels.
 
@@ -72,7 +73,7 @@ def train(
     device: Device = "auto",
     offline: bool = False,
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainOptions],
 ) -> Tagger:
     """Train a method on documents and give its tagger.
 
@@ -97,16 +98,17 @@ def train(
     from tagwright.api.job import ARGUMENTS_OF_A_JOB, Job
     from tagwright.api.options import configuration, find_method, nest_training_options
 
-    job = {name: options.pop(name) for name in ARGUMENTS_OF_A_JOB if name in options and name != "loss"}
+    own = dict[str, Any](options)
+    job = {name: own.pop(name) for name in ARGUMENTS_OF_A_JOB if name in own and name != "loss"}
     language = job.get("language", "")
-    if callable(options.get("loss")):
-        job["loss"] = options.pop("loss")
+    if callable(own.get("loss")):
+        job["loss"] = own.pop("loss")
     with silence(not progress), model_settings(device=device, offline=offline):
         gold = y
         if y is not None and find_method(method).learns == "either":
             gold = [() if labels_of is None else labels_of for labels_of in y]
         try:
-            config = configuration(method, nest_training_options(method, options), language, paper=paper)
+            config = configuration(method, nest_training_options(method, own), language, paper=paper)
         except UnknownOptionError as error:
             raise error.among(ARGUMENTS_OF_A_JOB) from None
         known = list(labels) if isinstance(labels, Iterator) else labels
