@@ -58,6 +58,35 @@ def test_stages_and_other_choices_may_be_spelled_with_hyphens() -> None:
     assert configuration("zero_shot", {"text_field": "title-and-abstract"}).text_field == "title_and_abstract"
 
 
+@pytest.mark.parametrize(
+    ("changes", "stages"),
+    [
+        (["+bm25"], ("exact_match", "tfidf", "dense", "bm25")),
+        (("-dense",), ("exact_match", "tfidf")),
+        (["-exact-match", "+bm25"], ("tfidf", "dense", "bm25")),
+        ("+bm25, -tfidf", ("exact_match", "dense", "bm25")),
+    ],
+)
+def test_stages_are_added_to_the_default_and_left_out_of_it(changes: Any, stages: tuple[str, ...]) -> None:
+    assert configuration("zero_shot", {"stages": changes}).stages == stages
+    assert configuration("auto", {"stages": changes}).zero_shot.stages == stages
+    assert zero_shot.Config(stages=changes).all_stages == stages
+    assert options_of(zero_shot.Config(stages=changes))["stages"] == list(stages)
+
+
+@pytest.mark.parametrize("changes", [["tfidf", "+bm25"], ["+tfidf"], ["-bm25"], "-dense,tfidf", ["+bm25", "-bm25"]])
+def test_changes_of_stages_that_make_no_sense_are_refused(changes: Any) -> None:
+    with pytest.raises(ConfigError, match="only names, or only changes of exact_match, tfidf, dense: "):
+        configuration("zero_shot", {"stages": changes})
+
+
+def test_a_stage_that_is_added_must_exist_and_one_must_be_left() -> None:
+    with pytest.raises(ConfigError, match='"bm52"], expected a list, each one of exact_match, bm25, tfidf, dense'):
+        configuration("zero_shot", {"stages": ["+bm52"]})
+    with pytest.raises(ConfigError, match=r"stages is \[\], expected one or more values"):
+        configuration("zero_shot", {"stages": ["-exact_match", "-tfidf", "-dense"]})
+
+
 def test_a_stage_in_two_spellings_is_named_twice() -> None:
     with pytest.raises(ConfigError, match=r"stages is .* expected one or more values without duplicates"):
         zero_shot.Config(stages=("exact_match", "exact-match"))

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pytest
 
+from tagwright.api.options import configuration
 from tagwright.app.options import options_of, values_of
 from tagwright.core.checked import Checked, build
 from tagwright.errors import ConfigError
@@ -66,6 +67,12 @@ def test_a_slip_is_named_with_what_was_expected(setting: str, message: str) -> N
     with pytest.raises(ConfigError) as caught:
         build(Options, values_of(None, [setting]))
     assert message in str(caught.value)
+
+
+def test_stages_are_added_and_left_out_by_a_setting_and_in_a_file(tmp_path: Path) -> None:
+    (file := tmp_path / "options.toml").write_text('stages = ["-dense"]\n')
+    for values in (values_of(None, ["stages=-dense"]), values_of(file, [])):
+        assert configuration("zero_shot", values).stages == ("exact_match", "tfidf")
 
 
 def test_settings_go_before_the_file(tmp_path: Path) -> None:

@@ -42,7 +42,6 @@ from tagwright.evaluation.advice import next_step
 from tagwright.stages.by_language import unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
-from tagwright.tagger.zero_shot import StageName
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.types import Document, Doubles, Longs, Run
 
@@ -69,8 +68,8 @@ class Config(Checked):
     """Exactly these stages are trained besides the zero-shot method, however long they take, as the report of a
     training lists them; None: those that data and minutes allow."""
 
-    stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
-    "The stages of the zero-shot method."
+    stages: zero_shot.StageNames = zero_shot.STAGES
+    "The stages of the zero-shot method, or changes of them."
 
     encoder: str = AUTO
     "The encoder of the dense stage, as for the zero-shot method."

@@ -17,7 +17,7 @@ from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import MANY_LABELS, LabelFree
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, show
+from tagwright.core.checked import AtLeastOne, Changes, Checked, Distinct, OneOf, Positive, show
 from tagwright.core.garbage import pause_collection
 from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
@@ -60,6 +60,11 @@ _NAMES = tuple(name for name in WEIGHTS if name != SECOND)
 
 StageName: TypeAlias = Annotated[str, OneOf(_NAMES, _is_registered, "a stage that a package registers")]
 
+STAGES = ("exact_match", "tfidf", "dense")
+"The stages by default."
+
+StageNames: TypeAlias = Annotated[tuple[StageName, ...], Distinct(), Changes(STAGES)]
+
 STATIC_WEIGHT = 1.5
 """The default weight of dense with a static encoder, whose cosines say less: of 0.25, 0.5, 1, 1.5 and 2.5 the best mean
 nDCG@5 on 1,889 train documents of tib, mdn, arxiv and kirja."""
@@ -84,8 +89,9 @@ class Config(Checked):
     Defaults were chosen without gold labels where possible: see benchmarks/zeroshot.py.
     """
 
-    stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
-    "Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register."
+    stages: StageNames = STAGES
+    """Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register.
+    ["+bm25", "-dense"] adds one to the default and leaves one out."""
 
     # by benchmarks/zeroshot.py
     weights: Literal["fixed"] | tuple[float, ...] | Mapping[str, float] | None = None
