@@ -147,6 +147,8 @@ class Job:
             assert self.labels is not None  # checked in __post_init__
             known = () if method.learns == "nothing" else documents  # each text is treated in its own language then
             vocabulary = to_vocabulary(self.labels, self.language, known)
+        if method.learns != "labels":  # from labels, words are learned whatever names there are
+            vocabulary.text_languages.say_unnamed(documents)
         arguments, gold, rows = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, arguments)
         if self._is_trained(start):

@@ -1,13 +1,21 @@
-"""Which of its names a vocabulary is searched for in a text: those in the language of the text, and English ones."""
+"""Which of its names a vocabulary is searched for in a text: those in the language of the text, and English ones.
+
+Where the labels have no names in the language of texts, a line says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, cached_property
 from typing import Any
 
-from tagwright.readers.labels.languages import frequent_languages, has_all_names, with_names_in
+from tagwright.core.progress import is_silent, note
+from tagwright.readers.labels.languages import EVERYWHERE, frequent_languages, has_all_names, with_names_in
 from tagwright.text.language import (
+    SHARE,
+    TELLING,
+    code_of,
     depends_on_documents,
     is_mixed,
     known_codes,
@@ -19,6 +27,12 @@ from tagwright.text.language import (
 )
 from tagwright.types import Document, Label
 
+SAMPLE = 100
+"The most documents of a batch, and labels that do not say the languages of their names, in which these are recognised."
+
+_told = set[str]()
+"What was said already: each batch is in the same language."
+
 
 class TextLanguages:
     """The languages of texts that a vocabulary tells apart: see `of`. Nothing but the text and the labels decides."""
@@ -26,7 +40,7 @@ class TextLanguages:
     def __init__(self, labels: Sequence[Label]) -> None:
         self.labels = labels
         self._few = depends_on_documents(labels)
-        self._searched = dict[str, Sequence[Label]]()
+        self._searched, self._named = dict[str, Sequence[Label]](), dict[str, int]()
 
     @cached_property
     def codes(self) -> list[str]:
@@ -65,6 +79,48 @@ class TextLanguages:
     def spoken(self, code: str) -> str:
         """The languages of these names, as `spell_languages` writes them: for stems and stop words."""
         return code if code and not self.codes else spell_languages(languages_of_names(self.searched(code)))
+
+    def say_unnamed(self, documents: Sequence[Document]) -> None:
+        """Say once that most documents are in a language in which few labels have names, and how many.
+
+        Texts of fewer than `TELLING` words do not tell their language. Nothing is said where less than a fifth of the
+        labels lack a name in it, nor of few names whose language is not clear.
+        """
+        if is_silent():
+            return
+        texts = [each for each in sample_evenly(documents, SAMPLE) if len(each.text.split(None, TELLING)) >= TELLING]
+        counts = Counter(language_of_document(document, known_codes()) for document in texts)
+        code, most = next(iter(counts.most_common(1)), ("", 0))
+        if not code or 2 * most <= len(texts) or self._few or self.named(code) > (1 - SHARE) * len(self.labels):
+            return
+        some = f"only {self.named(code):,} of {len(self.labels):,} labels have names"
+        have, rest = (some, "the others") if self.named(code) else ("no label has a name", "labels")
+        told = f"language: {have} in {parse(code)}, the language of the texts: words hardly find {rest}"
+        if told not in _told:
+            _told.add(told)
+            note(f"{told}; an encoder that reads both languages finds them by meaning, names in {parse(code)} by words")
+
+    def named(self, code: str) -> int:
+        """How many labels are searched by a name in this language, a translated one, or one of no language.
+
+        All or none where nothing says the languages of the names.
+        """
+        if code not in self._named:
+            some = sample_evenly(self.labels)
+            if 2 * sum(bool(label.languages) for label in some) > len(some):
+                main = cache(code_of)
+                self._named[code] = sum(_is_named(label, (code, *EVERYWHERE), main) for label in self.labels)
+            else:
+                spoken = languages_of_names(sample_evenly(self.labels, SAMPLE))
+                self._named[code] = len(self.labels) * (parse(code) in spoken)
+        return self._named[code]
+
+
+def _is_named(label: Label, codes: Collection[str], main: Callable[[str], str]) -> bool:
+    """Whether a searched name of a label is in one of these languages, translated, or in none that is said."""
+    tagged = {name for _, name in label.languages}
+    known = (main(tag) in codes for tag, name in label.languages if name in label.names)
+    return bool(label.translated) or not tagged.issuperset(label.names) or any(known)
 
 
 class _Searched(Sequence[Label]):

@@ -38,6 +38,7 @@ from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import load_part, load_retriever, saved_kind
 from tagwright.stages.by_language import ByLanguage, unwrap_stage
+from tagwright.stages.evidence import ComparesWords
 from tagwright.stages.names.exact_match import share_tries
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, cut_ranking
@@ -277,6 +278,8 @@ class Tagger:
     def read(self, documents: Sequence[Document]) -> dict[str, Any]:
         """Let each stage read a batch of documents once; return the readings by stage name."""
         documents = Batch.of(documents)
+        if any(isinstance(unwrap_stage(stage), ComparesWords) for stage in self.stages.values()):
+            self.vocabulary.text_languages.say_unnamed(documents)
         own = {name: stage.read(documents) for name, stage in self.stages.items() if not stage.shares}
         shared = {name: stage.read_with(own[stage.shares]) for name, stage in self.stages.items() if stage.shares}
         return {**own, **shared}
