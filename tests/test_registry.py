@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.type_checks import type_errors
 
 import tagwright as tw
 from tagwright import registry as plugins
@@ -30,13 +31,24 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
+def module() -> str:
+    """The module of the pages."""
+    names = ("class Author", "def read_srt", "AUTHORS = ")
+    return "\n\n".join(next(code for code in blocks("python") if name in code) for name in names)
+
+
+@pytest.mark.slow
+def test_a_strict_type_checker_accepts_the_module_of_the_pages(tmp_path: Path) -> None:
+    assert type_errors(tmp_path, module()) == []
+    wrong = module().replace("def find(self, reading: Words) -> tw.Run", "def find(self, reading: Words) -> Words")
+    assert 'Return type "list[set[str]]" of "find" incompatible' in type_errors(tmp_path, wrong)[0]
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder where the package of the page is installed."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
-    names = ("class Author", "def read_srt", "AUTHORS = ")
-    codes = (next(code for code in blocks("python") if name in code) for name in names)
-    (source / "archive_tags.py").write_text("\n\n".join(codes), encoding="utf-8")
+    (source / "archive_tags.py").write_text(module(), encoding="utf-8")
     (source / "pyproject.toml").write_text(blocks("toml")[0], encoding="utf-8")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--no-build-isolation", "--target", str(target), str(source)], check=True)

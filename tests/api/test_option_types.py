@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.api.option_types import FILE, content
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.type_checks import type_errors
 
 RIGHT = """
 import tagwright as tw
@@ -35,18 +32,10 @@ def test_the_types_of_options_are_those_of_the_methods() -> None:
 
 @pytest.mark.slow
 def test_a_type_checker_sees_wrong_options_and_accepts_right_ones(tmp_path: Path) -> None:
-    assert errors(RIGHT, tmp_path) == []
-    found = errors(WRONG, tmp_path)
+    assert type_errors(tmp_path, RIGHT) == []
+    found = type_errors(tmp_path, WRONG)
     assert [error.split(":")[1] for error in found] == ["4", "5", "6", "7"]
     assert 'Unexpected keyword argument "encodr" for "zero_shot"' in found[0]
     assert 'Unexpected keyword argument "minuts" for "train"' in found[1]
     assert 'Argument "minutes" to "train" has incompatible type "str"' in found[2]
     assert 'Argument "architecture" to "train" has incompatible type' in found[3]
-
-
-def errors(program: str, folder: Path) -> list[str]:
-    """What mypy reports of a program, with the cache of the checkout."""
-    (file := folder / "program.py").write_text(program, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-m", "mypy", file], capture_output=True, text=True, cwd=ROOT)
-    assert not done.stderr
-    return [line for line in done.stdout.splitlines() if ": error: " in line]
