@@ -18,10 +18,7 @@ from tagwright.training.config import TrainingConfig
 
 FILE = Path(option_types.__file__)
 
-HEAD = '''"""The options of `zero_shot` and `train` as type checkers and editors know them.
-
-Written by `python -m tests.api.option_types` from the options of the methods and the arguments of a training.
-"""
+HEAD = '''"""Options of `zero_shot` and `train` for type checkers; `python -m tests.api.option_types` writes it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

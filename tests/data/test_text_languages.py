@@ -23,7 +23,7 @@ NO_ENGLISH = (
 
 @pytest.fixture(autouse=True)
 def listen(caplog: pytest.LogCaptureFixture) -> None:
-    text_languages._told.clear()
+    text_languages._say_once.cache_clear()
     caplog.set_level(logging.INFO, "tagwright")
 
 
@@ -78,7 +78,7 @@ def test_it_is_said_before_a_training_too_and_of_a_saved_tagger(
     tagger = tw.zero_shot(labels([]), documents=[ENGLISH], stages=["exact_match"])
     assert said(caplog) == [NO_ENGLISH]
     tagger.save(f"{tmp_path}/tagger")
-    text_languages._told.clear()
+    text_languages._say_once.cache_clear()
     tw.load(f"{tmp_path}/tagger").suggest(ENGLISH)
     assert said(caplog) == [NO_ENGLISH] * 2
 

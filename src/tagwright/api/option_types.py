@@ -1,7 +1,4 @@
-"""The options of `zero_shot` and `train` as type checkers and editors know them.
-
-Written by `python -m tests.api.option_types` from the options of the methods and the arguments of a training.
-"""
+"""Options of `zero_shot` and `train` for type checkers; `python -m tests.api.option_types` writes it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

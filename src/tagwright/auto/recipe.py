@@ -15,10 +15,10 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from shlex import quote
 from time import monotonic
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from tagwright.auto.out_of_fold import STAGES, Folds
 from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit_combiner, is_better, ndcg_at_5
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
-from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Distinct, Positive
 from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
@@ -36,13 +36,12 @@ from tagwright.data.corpus import SYNTHETIC, distinct_texts, is_synthetic, same_
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
-from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
 from tagwright.stages.by_language import unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
-from tagwright.text.language import AUTO, check, resolve
+from tagwright.text.language import AUTO, resolve
 from tagwright.types import Document, Doubles, Longs, Run
 
 _log = logging.getLogger(__name__)
@@ -57,7 +56,7 @@ Trial: TypeAlias = tuple[Tagger, FittedCombiner]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Checked):
+class Config(zero_shot.StageOptions):
     """The choices of `train auto`."""
 
     minutes: Positive = 10.0
@@ -67,24 +66,6 @@ class Config(Checked):
     trained: Annotated[tuple[TrainedStage, ...], Distinct()] | None = None
     """Exactly these stages are trained besides the zero-shot method, however long they take, as the report of a
     training lists them; None: those that data and minutes allow."""
-
-    stages: zero_shot.StageNames = zero_shot.STAGES
-    "The stages of the zero-shot method, or changes of them."
-
-    encoder: str = AUTO
-    "The encoder of the dense stage, as for the zero-shot method."
-
-    precision: Precision = "auto"
-    "The precision of the encoder, as for the zero-shot method."
-
-    language: str = AUTO
-    """The language of the names: a code or a name ("fi", "finnish"), several as "de+en"; "auto" recognises it."""
-
-    translation: bool = True
-    "Whether labels are also searched by translated names, as for the zero-shot method."
-
-    labels_per_document: Positive | None = None
-    "How many labels a document has as a rule, as for the zero-shot method; not needed where documents have labels."
 
     corpus: AtLeastZero | None = None
     """Number of documents, drawn by the seed, to count suggested labels in and to search similar documents. None:
@@ -102,32 +83,16 @@ class Config(Checked):
     seed: AtLeastZero = 0
     "Seed of all random choices."
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check(self.language)
-
     @property
     def zero_shot(self) -> zero_shot.Config:
         """The options of the zero-shot method."""
-        return zero_shot.Config(
-            stages=self.stages,
-            encoder=self.encoder,
-            precision=self.precision,
-            language=self.language,
-            translation=self.translation,
-            labels_per_document=self.labels_per_document,
-        )
+        return zero_shot.Config(**{each.name: getattr(self, each.name) for each in fields(zero_shot.StageOptions)})
 
     def combining(self, corpus: int) -> combination.Config:
         """How stages are combined. corpus: the number of documents to read where the options name none."""
         options = CombinerOptions(documents=self.labelled, seed=self.seed)
         corpus, each = corpus if self.corpus is None else self.corpus, self.candidates_each
         return combination.Config(corpus=corpus, candidates=self.candidates, candidates_each=each, combiner=options)
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The encoder for the record: a model of the Hugging Face Hub with its revision."""
-        return self.zero_shot.resolved
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,14 +82,37 @@ class Range:
 
 @dataclass(frozen=True)
 class Distinct:
-    """A list with at least one value and no duplicates."""
+    """A list with at least one value and no duplicates. Of names it may also say how it differs from a default.
+
+    >>> Distinct(("exact_match", "tfidf")).apply("+bm25"), Distinct(("exact_match", "tfidf")).apply(["+bm25", "-tfidf"])
+    (('exact_match', 'tfidf', 'bm25'), ('exact_match', 'bm25'))
+    """
+
+    default: tuple[str, ...] = ()
+
+    def apply(self, value: Any) -> Any:
+        """Return the default with what a list, or a text with commas, adds ("+name") and leaves out ("-name").
+
+        A value without signs is returned as it is. Raises ConfigError for changes that make no sense.
+        """
+        names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+        signed = [name.strip() for name in names if isinstance(name, str) and name.strip()[:1] in ("+", "-")]
+        if not signed or not self.default:
+            return value
+        added, left_out = ([canonical(name[1:]) for name in signed if name[0] == sign] for sign in "+-")
+        if len(signed) < len(names) or not set(left_out) <= set(self.default) or set(added) & set(self.default):
+            raise ConfigError(
+                f"got {show(value)}, expected only names, or only changes of {', '.join(self.default)}: "
+                '"+" before each name to add, "-" before each of these to leave out'
+            )
+        return (*(name for name in self.default if name not in left_out), *added)
 
     def admits(self, value: Any) -> bool:
         """Whether the list has values, and none of them twice."""
         return 0 < len(value) == len(set(value))
 
     def __str__(self) -> str:
-        return "one or more values without duplicates"
+        return "one or more values without duplicates" + ', or changes as in "+name"' * bool(self.default)
 
 
 @dataclass(frozen=True)
@@ -112,41 +135,6 @@ class OneOf:
 
     def __str__(self) -> str:
         return f"one of {', '.join(self.names)}, or {self.others_text}"
-
-
-@dataclass(frozen=True)
-class Changes:
-    """A list of names may say instead how it differs from the default: "+name" adds one, "-name" leaves one out.
-
-    >>> Changes(("exact_match", "tfidf")).apply(["+bm25", "-tfidf"]), Changes(("exact_match", "tfidf")).apply("+bm25")
-    (('exact_match', 'bm25'), ('exact_match', 'tfidf', 'bm25'))
-    """
-
-    default: tuple[str, ...]
-
-    def apply(self, value: Any) -> Any:
-        """The list that results; a value without signs is returned as it is. Raises ConfigError for changes of nothing.
-
-        value: a list, or a text with commas, as `--set stages=+bm25,-dense` has it.
-        """
-        names = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
-        signed = [name.strip() for name in names if isinstance(name, str) and name.strip()[:1] in ("+", "-")]
-        if not signed:
-            return value
-        added, left_out = ([canonical(name[1:]) for name in signed if name[0] == sign] for sign in "+-")
-        if len(signed) < len(names) or not set(left_out) <= set(self.default) or set(added) & set(self.default):
-            raise ConfigError(
-                f"got {show(value)}, expected only names, or only changes of {', '.join(self.default)}: "
-                '"+" before each name to add, "-" before each of these to leave out'
-            )
-        return (*(name for name in self.default if name not in left_out), *added)
-
-    def admits(self, _: Any) -> bool:
-        """Whether the list that results is right, as far as changes go."""
-        return True
-
-    def __str__(self) -> str:
-        return 'or changes of the default, as in "+name"'
 
 
 AtLeastOne: TypeAlias = Annotated[int, Range(least=1)]
@@ -290,7 +278,7 @@ def _canonicalise(value: Any, kind: Any) -> Any:
         return next((name for name in get_args(kind) if canonical(name) == canonical(value)), value)
     if get_origin(kind) is Annotated:
         inner, *rules = get_args(kind)
-        value = next((rule.apply(value) for rule in rules if isinstance(rule, Changes)), value)
+        value = next((rule.apply(value) for rule in rules if isinstance(rule, Distinct)), value)
         named = isinstance(value, str) and any(isinstance(rule, OneOf) for rule in rules)
         return canonical(value) if named else _canonicalise(value, inner)
     if get_origin(kind) is tuple and isinstance(value, tuple | list):

