@@ -275,6 +275,19 @@ class Scoring(Conditions):
     ] = None
 
 
+@dataclass(frozen=True)
+class Measuring(Scoring):
+    """Which documents and labels are scored, and how."""
+
+    label_filter: Annotated[
+        Path | None,
+        typer.Option(help="Labels that do not count: positions of document and label, as filter_labels_test.txt."),
+    ] = None
+    propensity: Annotated[
+        str, typer.Option(metavar="NAME|A,B", help="Constants of PSP: usual, wikipedia, amazon, or A,B.")
+    ] = "usual"
+
+
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer reads it: a parameter that is a group stands for the fields of this dataclass.
 

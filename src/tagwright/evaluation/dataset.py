@@ -14,11 +14,20 @@ from tagwright.core.progress import bar
 from tagwright.data import run_files
 from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, text_digests
 from tagwright.data.in_memory import with_labels
+from tagwright.data.published import read_label_filter
 from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import scores
-from tagwright.evaluation.metrics import ancestors, ceiling, count_unreached, mark_labelled
+from tagwright.evaluation.metrics import (
+    PROPENSITIES,
+    Propensity,
+    ancestors,
+    ceiling,
+    count_unreached,
+    mark_labelled,
+    propensity_of,
+)
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
 from tagwright.tagger import BATCH, Tagger
@@ -42,6 +51,8 @@ class EvaluationArguments(TypedDict, total=False):
     without: Sequence[str]
     hierarchy: Arrangement
     per_branch: int | None
+    label_filter: Path | None
+    propensity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,8 @@ class EvaluationSet:
     corpus: all documents, of which those with gold labels are scored. gold: a row for each scored document. positions:
     (scored,) in the corpus. lengths: (scored,) number of words. own: (scored,) the label that is the document itself
     and is never suggested, -1 for none. train: gold labels of the training documents. options: which labels are scored,
-    and how narrow or broad they are.
+    and how narrow or broad they are. filtered: labels that do not count, a row for each scored document. propensity: A
+    and B of PSP.
     """
 
     corpus: Corpus
@@ -62,6 +74,8 @@ class EvaluationSet:
     own: Longs
     train: Run | None = None
     options: SuggestOptions = field(default_factory=SuggestOptions)
+    filtered: Run | None = None
+    propensity: Propensity = PROPENSITIES["usual"]
 
     @property
     def allowed(self) -> Mask:
@@ -82,6 +96,7 @@ class EvaluationSet:
 
         run: a row for each scored document.
         """
+        run = run if self.filtered is None else run.keep(~run.held_by(self.filtered))
         longest = max(1, run.ranks.max(initial=0))  # the options are not to cut any row
         return cut_ranking(self.vocabulary, run, replace(self.options, k=longest), self.own)
 
@@ -99,6 +114,8 @@ def evaluation_set(
     without: Sequence[str] = (),
     hierarchy: Arrangement = "ranked",
     per_branch: int | None = None,
+    label_filter: Path | None = None,
+    propensity: str = "usual",
 ) -> EvaluationSet:
     """Return the documents with gold labels as an evaluation set.
 
@@ -109,6 +126,8 @@ def evaluation_set(
     qrels: a TREC file with the gold labels, in place of those of the documents.
     only, without: conditions on labels, see `SuggestOptions`; other gold labels are left out, with a warning.
     hierarchy, per_branch: how narrow or broad the scored suggestions are, see `SuggestOptions`.
+    label_filter: a file of positions of documents and of labels that do not count for them, see `read_label_filter`.
+    propensity: A and B of PSP, see `metrics.propensity_of`.
 
     Raises InputError for a document without gold labels unless skipped, for one that a language model wrote, and if no
     document has gold labels; ConfigError for a condition that no label fulfils.
@@ -138,6 +157,8 @@ def evaluation_set(
         remedy = f"leave out {option('exclude_self')}, or give documents and labels the same ids"
         raise ConfigError(f"none of the {len(corpus)} documents has the id of a label; {remedy}")
     gold = known.without(own)
+    filtered = read_label_filter(label_filter, len(corpus), len(vocabulary)) if label_filter else None
+    gold = gold if filtered is None else gold.keep(~gold.held_by(filtered))
     # Documents with labels all of which are unknown or not allowed are no error; those without any are.
     scorable, only_unknown = mark_labelled(gold), np.array(had_labels, np.bool_) & ~mark_labelled(known)
     if only_unknown.any():
@@ -158,7 +179,16 @@ def evaluation_set(
     train_gold = vocabulary.gold(train, unknown="ignore") if train else None
     words = np.array(lengths, np.int64)[positions]
     return EvaluationSet(
-        corpus, vocabulary, gold.take(positions), positions, words, own[positions], train_gold, options
+        corpus,
+        vocabulary,
+        gold.take(positions),
+        positions,
+        words,
+        own[positions],
+        train_gold,
+        options,
+        None if filtered is None else filtered.take(positions),
+        propensity_of(propensity),
     )
 
 
@@ -176,20 +206,34 @@ def depth_for(measures: Sequence[str] | None) -> int:
     return max(DEPTH, scores.greatest_k(measures or ()))
 
 
-def tag(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "the tagger") -> Run:
+def tag(
+    tagger: Tagger,
+    data: EvaluationSet,
+    depth: int = DEPTH,
+    name: str = "the tagger",
+    candidates: Run | None = None,
+) -> Run:
     """Tag the scored documents. The tagger has the vocabulary of the set.
 
     depth: suggestions of each, at most. name: how a warning calls the tagger if it has learned from these documents.
+    candidates: what is ranked of each scored document, in place of what the stages find.
     """
     _warn_of_training(tagger, data.corpus, name)
-    options = replace(data.options, k=depth, exclude_self=bool((data.own >= 0).any()))
+    beyond = 0 if data.filtered is None else int(data.filtered.ranks.max(initial=0))
+    options = replace(data.options, k=depth + beyond, exclude_self=bool((data.own >= 0).any()))
     tagger.check(options)
     with bar("tagging", len(data.positions)) as advance:
-        runs = []
+        runs, done = list[Run](), 0
         for batch in data.batches():
-            runs.append(tagger.best(batch, options))
+            if candidates is None:
+                runs.append(tagger.best(batch, options))
+            else:
+                given = candidates.take(np.arange(done, done + len(batch)))
+                ranked = tagger.rank(replace(tagger.candidates(batch), run=given))
+                runs.append(tagger.cut(batch, ranked, options))
+            done += len(batch)
             advance(len(batch))
-    return Run.concat(runs)
+    return data.restrict(Run.concat(runs)).top(depth) if beyond else Run.concat(runs)
 
 
 def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, depth: int = DEPTH, name: str = "the tagger") -> Run:
@@ -225,12 +269,20 @@ def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) 
         above=ancestors_in(data.vocabulary),
         lengths=data.lengths,
         measures=measures,
+        propensity=data.propensity,
     )
 
 
 def compare(runs: Mapping[str, Run], data: EvaluationSet, measures: Sequence[str] | None = None) -> Comparisons:
     """Compare every two of the runs over the scored documents. measures: names, as in `scores.evaluate`."""
-    return compare_all(runs, data.gold, train=data.train, above=ancestors_in(data.vocabulary), measures=measures)
+    return compare_all(
+        runs,
+        data.gold,
+        train=data.train,
+        above=ancestors_in(data.vocabulary),
+        measures=measures,
+        propensity=data.propensity,
+    )
 
 
 def ancestors_in(vocabulary: Vocabulary) -> Any:

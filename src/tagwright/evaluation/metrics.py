@@ -8,14 +8,15 @@ advantage; only F1@k and the hierarchical measures count just the suggestions th
 labels scores 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.errors import InputError
+from tagwright.core.checked import show
+from tagwright.errors import ConfigError, InputError
 from tagwright.types import Doubles, Longs, Mask, Run
 
 _Values = TypeVar("_Values", bound="NDArray[Any]")
@@ -132,6 +133,31 @@ def ndcg(hits: Hits, k: int) -> Doubles:
     """
     best = np.concatenate([[0.0], np.cumsum(_discount(k))])[np.minimum(hits.gold_counts, k)]
     return _ratio(hits.top(k) @ _discount(k), best)
+
+
+Propensity: TypeAlias = tuple[float, float]
+"A and B of `inverse_propensity`."
+
+PROPENSITIES: Mapping[str, Propensity] = {"usual": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
+"Jain et al. 2016, section 3: fitted to Wikipedia and Amazon, and for all other data sets."
+
+
+def propensity_of(text: str) -> Propensity:
+    """Return A and B by the name of a kind of data set, or as two numbers. Raises ConfigError for anything else.
+
+    >>> propensity_of("amazon"), propensity_of("0.5,0.4")
+    ((0.6, 2.6), (0.5, 0.4))
+    """
+    if text in PROPENSITIES:
+        return PROPENSITIES[text]
+    try:
+        a, b = map(float, text.split(","))
+    except ValueError:
+        a = b = -1.0
+    if not (a > 0 and b > 0 and a + b < np.inf):
+        expected = f"{', '.join(PROPENSITIES)}, or A and B as in 0.55,1.5"
+        raise ConfigError(f"propensity is {show(text)}, expected {expected}")
+    return a, b
 
 
 def inverse_propensity(counts: Longs, documents: int, a: float = 0.55, b: float = 1.5) -> Doubles:

@@ -17,7 +17,16 @@ from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import metrics
 from tagwright.evaluation.calibration import Calibration, Judged, assess
-from tagwright.evaluation.metrics import AncestorOverlap, Contingency, Gains, Hits, label_counts, mark_labelled
+from tagwright.evaluation.metrics import (
+    PROPENSITIES,
+    AncestorOverlap,
+    Contingency,
+    Gains,
+    Hits,
+    Propensity,
+    label_counts,
+    mark_labelled,
+)
 from tagwright.evaluation.none_fits import ToldApart
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
@@ -119,6 +128,7 @@ def evaluate(
     train: Run | None = None,
     labels: int | None = None,
     above: Any = None,
+    propensity: Propensity = PROPENSITIES["usual"],
     lengths: NDArray[np.integer] | None = None,
     measures: Sequence[str] | None = None,
     samples: int = 1000,
@@ -131,6 +141,7 @@ def evaluate(
     train: the gold labels of the training documents, a row for each; gives `WITH_TRAIN` and the slices by label.
     labels: size of the vocabulary; gives coverage@10.
     above: sparse (labels, labels), see `metrics.ancestors`; gives `WITH_HIERARCHY`.
+    propensity: A and B of PSP.
     lengths: (documents,) number of words; gives the slices short, medium and long.
     measures: names such as P@7, instead of the standard ones.
     samples: of the bootstrap.
@@ -141,7 +152,7 @@ def evaluate(
     computed; ValueError for a run or lengths of other documents.
     """
     check_runs(gold, run)
-    inputs = MeasureInputs.of([run, gold], measures, train, above)
+    inputs = MeasureInputs.of([run, gold], measures, train, above, propensity)
     if lengths is not None and len(lengths) != len(gold):
         raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     whole = _estimates(inputs, run, gold, samples, seed)
@@ -212,7 +223,14 @@ class MeasureInputs:
     "Sparse (labels, labels), see `metrics.ancestors`."
 
     @classmethod
-    def of(cls, runs: Sequence[Run], names: Sequence[str] | None, train: Run | None, above: Any) -> Self:
+    def of(
+        cls,
+        runs: Sequence[Run],
+        names: Sequence[str] | None,
+        train: Run | None,
+        above: Any,
+        propensity: Propensity = PROPENSITIES["usual"],
+    ) -> Self:
         """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed.
 
         runs: they and train hold every label that is counted. names: None for the standard measures.
@@ -232,7 +250,7 @@ class MeasureInputs:
         if train is None:
             return cls(names=tuple(names), above=above)
         counts = label_counts(train, metrics.known_labels(*runs, train))
-        reward = metrics.inverse_propensity(counts, len(train))
+        reward = metrics.inverse_propensity(counts, len(train), *propensity)
         return cls(names=tuple(names), counts=counts, reward=reward, above=above)
 
 
@@ -365,8 +383,9 @@ SENTENCES = {
     "near a right label counts in part (Kiritchenko et al. 2006).",
     "hR": "Recall in the same way: of the right labels and those above them, the share that is suggested.",
     "hF": "The harmonic mean of hP@k and hR@k.",
-    "PSP": "Precision in which rare labels count more than common ones: each by its inverse propensity (A 0.55, B 1.5; "
-    "Jain et al. 2016). It is earned over possible rewards, both summed over all documents, and no mean of documents.",
+    "PSP": "Precision in which rare labels count more than common ones: each by its inverse propensity (A 0.55, B 1.5 "
+    "if no others are given; Jain et al. 2016). It is earned over possible rewards, both summed over all documents, and "
+    "no mean of documents.",
     "PSnDCG": "nDCG in which rare labels count more than common ones, in the same way.",
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",

@@ -9,6 +9,7 @@ import numpy as np
 
 from tagwright.core.display import html_table, plural
 from tagwright.errors import ConfigError
+from tagwright.evaluation.metrics import PROPENSITIES, Propensity
 from tagwright.evaluation.resampling import (
     MacroF1,
     Measures,
@@ -193,6 +194,7 @@ def compare_all(
     train: Run | None = None,
     above: Any = None,
     measures: Sequence[str] | None = None,
+    propensity: Propensity = PROPENSITIES["usual"],
     samples: int = 1000,
     permutations: int = 10_000,
     seed: int = 0,
@@ -200,7 +202,7 @@ def compare_all(
     """Compare every two of the runs over the same documents, with Holm's correction over all measures and pairs.
 
     runs: name -> run, two or more.
-    gold, train, above, measures, samples: as in `evaluate`.
+    gold, train, above, measures, propensity, samples: as in `evaluate`.
     permutations: of the randomisation test; a tenth of them for macro-F1, which is slow.
 
     Raises the errors of `evaluate`, and ConfigError for fewer than two runs.
@@ -208,7 +210,7 @@ def compare_all(
     if len(runs) < 2:
         raise ConfigError(f"got {plural(len(runs), 'run')}, expected two or more to compare")
     check_runs(gold, *runs.values())
-    inputs = MeasureInputs.of([*runs.values(), gold], measures, train, above)
+    inputs = MeasureInputs.of([*runs.values(), gold], measures, train, above, propensity)
     by_run = {name: resampled_measures(inputs, run, gold) for name, run in runs.items()}
     p = dict[tuple[tuple[str, str], str], float]()
     estimated = dict[tuple[str, str], _Estimates]()

@@ -19,10 +19,10 @@ from tagwright.app.arguments import (
     LabelFile,
     Language,
     Measures,
+    Measuring,
     Quiet,
     Reading,
     Report,
-    Scoring,
     Train,
 )
 from tagwright.core.outputs import Written
@@ -37,10 +37,13 @@ def evaluate(
     docs: Docs,
     reading: Reading,
     chosen: Chosen,
-    scoring: Scoring,
+    scoring: Measuring,
     arranged: Arranged,
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
+    candidates: Annotated[
+        Path | None, typer.Option(help="What is ranked of each document: *_candidates.json of MICoL or FuTex.")
+    ] = None,
     strangers: Annotated[
         list[str], typer.Option(help="Documents that no label fits: is that seen? Their labels are not read.")
     ] = [],  # noqa: B006
@@ -56,12 +59,15 @@ def evaluate(
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render
+    from tagwright.data.published import read_candidates
     from tagwright.evaluation import dataset, scores
     from tagwright.evaluation.none_fits import tell_apart
     from tagwright.evaluation.report import page
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
+    if run and candidates:
+        raise TagwrightError("candidates are ranked by a tagger, and --run names a run file; leave out one of them")
     if run and strangers:
         raise TagwrightError(
             "strangers are tagged, and --run names a run file: name a tagger, or leave out --strangers"
@@ -77,7 +83,10 @@ def evaluate(
         suggested = dataset.read_run(run, task, dataset.depth_for(names))
     else:
         assert tagger is not None
-        suggested = dataset.tag(tagger, task, dataset.depth_for(names), str(chosen.model or "the tagger"))
+        given = None
+        if candidates:
+            given = read_candidates(candidates, [corpus.ids[place] for place in task.positions], labels.index)
+        suggested = dataset.tag(tagger, task, dataset.depth_for(names), str(chosen.model or "the tagger"), given)
     if per_label:
         scores.write_label_scores(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
@@ -97,7 +106,7 @@ def evaluate(
 def compare(
     docs: Docs,
     reading: Reading,
-    scoring: Scoring,
+    scoring: Measuring,
     arranged: Arranged,
     labels: LabelFile = None,
     run: Annotated[list[Path], typer.Option(help="A run file; give two or more, or taggers.")] = [],  # noqa: B006

@@ -1,0 +1,64 @@
+"""Files that come with published data sets: the candidates of documents, and labels that do not count for them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tagwright.core.checked import show
+from tagwright.data.trec import label_with
+from tagwright.errors import InputError
+from tagwright.readers.lines import Place, id_field, ids_field, json_lines, open_lines
+from tagwright.types import Run
+
+CANDIDATES = ("candidates", "predicted_label", "matched_label")
+"The keys of candidates: ours, MICoL's and FuTex's."
+
+
+def read_candidates(path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]) -> Run:
+    """Read the candidates of each document, a row for each, as `*_candidates.json` of MICoL and FuTex have them.
+
+    A line is a JSON object with the document, `id` or `paper`, and the ids of its candidates under one of `CANDIDATES`;
+    lines of other documents are passed over. labels: id -> index in the vocabulary. Candidates are scored by 1 / rank.
+    Raises InputError with the line: an unknown label, a document twice, no candidates; and for a document
+    without a line.
+    """
+    row_of = {document_id: row for row, document_id in enumerate(document_ids)}
+    rows: dict[int, dict[int, float]] = {}
+    for line, record in json_lines(path):
+        place = Place(path, line)
+        row = row_of.get(id_field(record, place, "id" if "id" in record else "paper"))
+        if row is None:
+            continue
+        if row in rows:
+            raise place.error(f"document {show(document_ids[row])} has two lines; keep one of them")
+        key = next((key for key in CANDIDATES if key in record), None)
+        if key is None:
+            raise place.error(f"names no candidates, expected {', '.join(CANDIDATES[:-1])} or {CANDIDATES[-1]}")
+        found = dict.fromkeys(label_with(label, labels, place) for label in ids_field(record, key, place))
+        rows[row] = {label: 1.0 / rank for rank, label in enumerate(found, 1)}
+    if missing := [document_id for row, document_id in enumerate(document_ids) if row not in rows]:
+        problem = f"no candidates for document {show(missing[0])}, {len(missing)} of {len(document_ids)} have none"
+        raise InputError(f"{problem}; give the file that belongs to the documents", path)
+    return Run.from_rows(rows[row] for row in range(len(document_ids)))
+
+
+def read_label_filter(path: Path | str, documents: int, labels: int) -> Run:
+    """Read which labels do not count for which documents: `filter_labels_test.txt` of Extreme Classification.
+
+    A line has the position of a document in its file, and that of a label in its own, both from 0: as a rule the
+    document itself. Returns a row for each document. Raises InputError with the line for anything else.
+    """
+    rows: list[dict[int, float]] = [{} for _ in range(documents)]
+    for line, text in open_lines(path):
+        place, fields = Place(path, line), text.split()
+        if not fields:
+            continue
+        if len(fields) != 2 or not all(field.isdecimal() for field in fields):
+            raise place.error(f"is {show(text.strip())}, expected the positions of a document and a label, from 0")
+        document, label = map(int, fields)
+        for name, position, size in (("document", document, documents), ("label", label, labels)):
+            if position >= size:
+                raise place.error(
+                    f"{name} {position}, but the last of {size} has position {size - 1}; is it their file?"
+                )
+        rows[document][label] = 1.0
+    return Run.from_rows(rows)
