@@ -63,6 +63,20 @@ def test_features_by_hand() -> None:
     assert found.known == pytest.approx([0.5, 0.5])
 
 
+def test_of_two_encoders_that_counts_which_knows_the_names() -> None:
+    """The cosines of the second are .5 for each label, and it knows the names as well as .75: (.5 - .2) / .1 = 3."""
+
+    class Known(Meaning):
+        def background(self, reading: int, texts: Sequence[str]) -> Background:
+            return super().background(reading, texts)._replace(names_known=np.full(reading, 0.75, np.float32))
+
+    stages = {"exact_match": Fixed({4: 7.0}), "dense": Meaning({4: 0.8}), "dense-2": Known({4: 0.5, 5: 0.5})}
+    found = describe(pool_of(stages), 7)
+    assert found is not None
+    assert found.known.tolist() == [0.75, 0.75]
+    assert found.meaning[0][0] == pytest.approx(3.0, abs=1e-5)
+
+
 def test_without_an_encoder_names_alone_tell() -> None:
     found = describe(pool_of({"exact_match": Fixed({4: 7.0})}), 7)
     assert found is not None

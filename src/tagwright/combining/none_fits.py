@@ -103,11 +103,12 @@ def describe(pool: CandidatePool, labels: int) -> Described | None:
         return None
     expected = np.full(len(evidence), np.sqrt(2.0 * np.log(max(labels, 1))))
     bits, apart = np.log1p(_mean_of_first(pool.found[named], NAMED)), np.zeros(len(evidence))
-    found = ((name, pool.background(name, TOPICS)) for name in pool.found)
-    dense, background = next(((name, each) for name, each in found if each), ("", None))
-    if background is None:
+    found = {name: each for name in pool.found if (each := pool.background(name, TOPICS))}
+    if not found:
         meaning = np.zeros((len(evidence), len(MEANING)))
         return Described(meaning, np.column_stack([bits, expected, apart]), np.zeros(len(evidence)))
+    dense = max(found, key=lambda name: float(found[name].names_known.sum()))  # of two encoders
+    background = found[dense]
     above = (_mean_of_first(pool.found[dense], NEAREST) - background.mean) / background.deviation
     known = background.names_known.astype(np.float64)
     if (trust := pool.trust(dense, 0.0)) is not None:
