@@ -107,12 +107,12 @@ def describe(pool: CandidatePool, labels: int) -> Described | None:
     if not found:
         meaning = np.zeros((len(evidence), len(MEANING)))
         return Described(meaning, np.column_stack([bits, expected, apart]), np.zeros(len(evidence)))
-    dense = max(found, key=lambda name: float(found[name].names_known.sum()))  # of two encoders
-    background = found[dense]
-    above = (_mean_of_first(pool.found[dense], NEAREST) - background.mean) / background.deviation
-    known = background.names_known.astype(np.float64)
-    if (trust := pool.trust(dense, 0.0)) is not None:
-        apart = np.abs(trust - known)
+    all_known = np.stack([each.names_known.astype(np.float64) for each in found.values()])
+    best = all_known.argmax(axis=0), np.arange(len(evidence))  # of two encoders, that which knows the names
+    nearest = [(_mean_of_first(pool.found[name], NEAREST) - each.mean) / each.deviation for name, each in found.items()]
+    above, known = np.stack(nearest)[best], all_known[best]
+    trusted = [known if (trust := pool.trust(name, 0.0)) is None else trust for name in found]
+    apart = np.abs(np.stack(trusted)[best] - known)
     return Described(np.column_stack([above, evidence, expected]), np.column_stack([bits, expected, apart]), known)
 
 
