@@ -32,7 +32,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger, batches, zero_shot
 from tagwright.types import Document, Doubles, Longs, Mask, Run
 
-DOCUMENTS, STRANGERS = 200, 30
+DOCUMENTS, FOREIGN = 200, 30
 "Of a corpus, and of each other one."
 
 SIZES, DRAWS = (5, 20, 100, 1000), 2
@@ -138,7 +138,7 @@ def meet(name: str, parts: Mapping[str, tuple[corpora.Scored, corpora.Scored]]) 
     """
     to_fit, to_measure = parts[name]
     known = [replace(each, labels=()) for each in to_fit.documents]
-    strangers = {other: [part.documents[:STRANGERS] for part in parts[other]] for other in corpora.ALL if other != name}
+    foreign = {other: [part.documents[:FOREIGN] for part in parts[other]] for other in corpora.ALL if other != name}
     odd = {"noise": noise(), "notes": [Document(f"note {n}", abstract=text) for n, text in enumerate(NOTES)]}
     found: tuple[list[Met], list[Met]] = ([], [])
     calibrated: Any = None
@@ -152,7 +152,7 @@ def meet(name: str, parts: Mapping[str, tuple[corpora.Scored, corpora.Scored]]) 
             own = np.where(part.own >= 0, place_of[part.own], -1)
             described = read(tagger, part.documents, own)
             found[side].append(Met("own", title, described, np.diff(gold.indptr) == 0))
-            for other, texts in strangers.items():
+            for other, texts in foreign.items():
                 kind = f"{'far' if other in FAR[name] else 'other'}: {other}"
                 if title != "whole" or kind.startswith("far") or side:
                     found[side].append(_all_none(kind, title, read(tagger, texts[side])))

@@ -36,6 +36,9 @@ TOPICS = tuple(_TOPICS.split())
 Model: TypeAlias = tuple[tuple[float, ...], float]
 "The weights of the features, and the intercept."
 
+LEAST = -3.0
+"Labels that are farther below general topics count as these: none were in the fit."
+
 NEAREST, NAMED = 5, 3
 "Labels nearest in meaning, and labels named most, whose mean counts."
 
@@ -110,7 +113,7 @@ def describe(pool: CandidatePool, labels: int) -> Described | None:
     all_known = np.stack([each.names_known.astype(np.float64) for each in found.values()])
     best = all_known.argmax(axis=0), np.arange(len(evidence))  # of two encoders, that which knows the names
     nearest = [(_mean_of_first(pool.found[name], NEAREST) - each.mean) / each.deviation for name, each in found.items()]
-    above, known = np.stack(nearest)[best], all_known[best]
+    above, known = np.maximum(np.stack(nearest)[best], LEAST), all_known[best]
     trusted = [known if (trust := pool.trust(name, 0.0)) is None else trust for name in found]
     apart = np.abs(np.stack(trusted)[best] - known)
     return Described(np.column_stack([above, evidence, expected]), np.column_stack([bits, expected, apart]), known)

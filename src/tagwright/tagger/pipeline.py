@@ -53,6 +53,8 @@ KIND = "tagger"
 _PARENTS = "parents"
 "The folder in which 0.9 and 0.10 saved how sure broader labels are; no stage is called so."
 
+_NONE = "estimates_none"
+
 _STEPS = "steps"
 "The folder in a saved tagger with a folder for each step of its ranking."
 
@@ -174,6 +176,8 @@ class Tagger:
     "What makes the ranking, one after the other, confidences among them."
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
+    estimates_none: bool = True
+    "Whether confidences know that perhaps no label fits; taggers saved by 0.10 answer as they did."
 
     combiner: InitVar[Any] = None
     "A combiner of another package in place of steps; goes with 0.12."
@@ -298,7 +302,8 @@ class Tagger:
         run = pool.run
         for step, seen in self._seen(pool):
             run = step.apply(seen, run)
-        return run if run.confidences is None else with_none(pool, run, len(self.vocabulary))
+        asked = self.estimates_none and run.confidences is not None
+        return with_none(pool, run, len(self.vocabulary)) if asked else run
 
     def _seen(self, pool: CandidatePool) -> Iterator[tuple[Step, CandidatePool]]:
         """Yield each step with the pool as it sees it."""
@@ -533,6 +538,7 @@ class Tagger:
             "pool": asdict(self.pool),
             _STEPS: [saved_kind(step, "steps") for step in self.steps],
             "training": self.training,
+            _NONE: self.estimates_none,
         }
         (folder / VOCABULARY).mkdir()
         self.vocabulary.save(folder / VOCABULARY)
@@ -576,7 +582,8 @@ class Tagger:
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
             if manifest.get(_PARENTS):
                 note(f"{folder}: how sure broader labels are (hierarchy parents) is not used since 0.11", logging.DEBUG)
-            return cls(vocabulary, retrievers, share_tries(rerankers, retrievers), pool, steps, training)
+            says_none = bool(manifest.get(_NONE, False))
+            return cls(vocabulary, retrievers, share_tries(rerankers, retrievers), pool, steps, training, says_none)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 

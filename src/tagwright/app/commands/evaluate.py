@@ -44,7 +44,7 @@ def evaluate(
     candidates: Annotated[
         Path | None, typer.Option(help="What is ranked of each document: *_candidates.json of MICoL or FuTex.")
     ] = None,
-    strangers: Annotated[
+    out_of_domain: Annotated[
         list[str], typer.Option(help="Documents that no label fits: is that seen? Their labels are not read.")
     ] = [],  # noqa: B006
     measures: Measures = "",
@@ -68,9 +68,9 @@ def evaluate(
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
     if run and candidates:
         raise TagwrightError("candidates are ranked by a tagger, and --run names a run file; leave out one of them")
-    if run and strangers:
+    if run and out_of_domain:
         raise TagwrightError(
-            "strangers are tagged, and --run names a run file: name a tagger, or leave out --strangers"
+            "documents out of domain are tagged, and --run names a run file; leave out --out-of-domain"
         )
     names = _parse_measures(measures)
     corpus = inputs.read(docs, reading, chosen)
@@ -92,8 +92,8 @@ def evaluate(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
         )
     measured = dataset.score(suggested, task, names)
-    if strangers and tagger:
-        unknown = tagger.tag(inputs.read(strangers, reading, chosen), 1)
+    if out_of_domain and tagger:
+        unknown = tagger.tag(inputs.read(out_of_domain, reading, chosen), 1)
         measured = replace(measured, none=tell_apart(suggested, unknown))
     if report:
         origin = run or chosen.model or "the zero-shot method"
