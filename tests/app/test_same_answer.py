@@ -216,6 +216,8 @@ def test_every_interface_says_by_the_same_number_that_no_label_fits(
     )
     assert [each["none"] for each in told] == [pytest.approx(none, abs=1e-6)] * 2
     assert (f"no label fits ({none:.2f})" in run("suggest", *asked).out) == (none > LIKELY)
+    more_than_it_leaves = {"text": record["text"], "threshold": 1 - none + 1e-4}
+    assert _answered(sure, "/v1/projects/m/suggest", data=more_than_it_leaves)["results"] == []
 
 
 @pytest.mark.parametrize("way", [*OWN_WAYS, "annif", "batch"])
