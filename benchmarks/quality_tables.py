@@ -75,7 +75,7 @@ def said(row: str) -> str:
 
 
 def overview() -> Iterator[str]:
-    """The methods on all corpora, P@1 / nDCG@5: what the README shows, and the paper's MICoL and FuTex beside ours."""
+    """The methods on all corpora, P@1 / nDCG@5, and the paper's MICoL and FuTex beside ours."""
     weights, unsupervised, metadata = result("weights"), result("unsupervised"), result("metadata")
     full_papers = {key: row for key, row in result("fulltext").items() if key.startswith("epmc")}
     supervised = result("supervised")

@@ -38,7 +38,7 @@ class Line(NamedTuple):
 
 
 def brief() -> Iterator[str]:
-    """What the README shows."""
+    """What `docs/results/index.md` shows."""
     parts = (first_tag, encoding, nearest_labels)
     lines = [next(part()) for part in parts]
     many, measured, _ = next(batches())
