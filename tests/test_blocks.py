@@ -17,7 +17,7 @@ markdown_it = pytest.importorskip("markdown_it")
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-DIRECTIVES = {"{eval-rst}", "{image}", "{math}", "{toctree}"}
+DIRECTIVES = {"{image}", "{math}", "{toctree}"}
 "What Sphinx makes something of that is no code."
 
 

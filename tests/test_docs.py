@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import fields
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
-from runpy import run_path
 
 import pytest
+from tools import reference
 from typer.core import TyperGroup
 from typer.main import get_command
 
+import tagwright
 from tagwright.app import cli
 from tagwright.app.cli import app
 from tagwright.core import checked
@@ -21,7 +24,7 @@ from tagwright.training.config import TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tagwright"
-PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "results" not in page.parts)
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if not {"results", "reference"} & {*page.parts})
 ROOMS = {path.stem for path in PACKAGE.iterdir()}
 
 
@@ -53,15 +56,34 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     assert [name for name in sorted(named(page.read_text("utf-8")) - options) if not is_there(name)] == []
 
 
-def test_what_the_build_fills_in_stands_in_one_page_and_says_so() -> None:
-    """`make docs` replaces exactly these sentences; a reader of the files must see them."""
-    conf = run_path(str(ROOT / "docs" / "conf.py"))
-    pages = [page.read_text(encoding="utf-8") for page in PAGES]
-    for mark, text in conf["FILLED"].items():
-        assert "`make docs` puts" in mark
-        assert sum(mark in page for page in pages) == 1
-        assert mark not in text()
-    assert "| PSP@k | Precision in which" in conf["measures"]()
+@pytest.mark.parametrize("page", reference.pages(), ids=lambda page: page.stem)
+def test_what_pages_say_of_the_sources_is_what_these_say(page: Path) -> None:
+    pytest.importorskip("torch")
+    if page.stem == "command-line":
+        pinned = re.search("^typer==(.+)", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
+        if not pinned or pinned[1] != version("typer"):
+            pytest.skip("another typer writes help in other words")
+    assert page.read_text(encoding="utf-8") == reference.pages()[page], "python -m tools.reference writes it anew"
+
+
+def test_each_public_name_has_a_place_in_the_reference() -> None:
+    """Methods are modules: their `Config` stands for them."""
+    named = {name for names in reference.PYTHON.values() for name in names.split()}
+    whole = {name.split(".")[-2] if name.endswith(".Config") else name.split(".")[0] for name in named}
+    assert set(tagwright.__all__) - {"auto"} <= whole
+
+
+def test_the_reference_explains_functions_fields_and_measures() -> None:
+    text = (
+        'class Tree:\n    """Wood.\n\n    age: in years; "*" is unknown.\n    """\n\n    age: int = 3\n    "Years."\n'
+        '    def grow(self, *, by: float) -> None:\n        """Let it grow."""\n\n    def _rot(self) -> None: ...\n'
+    )
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.ClassDef)
+    assert reference.documented(node) == 'Wood.\n\n- **age**: in years; "\\*" is unknown.'
+    assert [*reference.fields(node)] == ["- `age: int = 3`: Years."]
+    assert [reference.signature(each) for each in reference.methods(node)] == ["grow(*, by: float) -> None"]
+    assert "\n| PSP@k | Precision in which" in reference.measures()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -72,10 +94,19 @@ def test_options_that_a_page_sets_are_known(page: Path) -> None:
     assert set(re.findall(r'--set "?([\w.]+)=', page.read_text(encoding="utf-8"))) <= known
 
 
-def test_every_page_is_in_the_contents() -> None:
-    contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^[\w/.-]+$", contents, re.MULTILINE))
-    assert {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES} - {"index"} <= listed
+def listed(page: Path) -> list[str]:
+    """The pages that the contents of a page list, from docs/ on."""
+    trees = re.findall(r"^```\{toctree\}\n(?::.*\n)*\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names = " ".join(trees).split()
+    return [(page.parent / name).relative_to(ROOT / "docs").as_posix() for name in names]
+
+
+def test_every_page_is_in_the_contents_once_and_none_lists_more_than_nine() -> None:
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    contents = [listed(page) for page in pages]
+    names = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in pages}
+    assert sorted(name for each in contents for name in each) == sorted(names - {"index"})
+    assert max(map(len, contents)) == 9
 
 
 FOREIGN = re.compile("accelerate |annif |docker |hf |pip |python |torchrun ")

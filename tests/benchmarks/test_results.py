@@ -64,7 +64,8 @@ def words_and_numbers(text: str) -> tuple[list[str], list[str]]:
 
 def test_what_a_reader_sees_is_counted() -> None:
     text = "# One\n<!-- 2 -->\n```sh\nthree 4\n```\n| five |\n| --- |\n[six 7.5](8.md), 9,000.\n"
-    assert words_and_numbers(text) == (["One", "```sh", "three", "4", "five", "[six", "7.5,", "9,000."], ["7.5,", "9,000."])
+    words = ["One", "```sh", "three", "4", "five", "[six", "7.5,", "9,000."]
+    assert words_and_numbers(text) == (words, ["7.5,", "9,000."])
 
 
 def test_the_readme_is_short() -> None:
