@@ -170,7 +170,8 @@ def _die(run: object) -> None:
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "trained", "title_match"]
+    named = [name for name in fused.stages if name != "dense-2"]  # where a second packaged encoder is installed
+    assert named == ["exact_match", "tfidf", "dense", "trained", "title_match"]
     right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
     assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
 
