@@ -33,6 +33,7 @@ class SuggestArguments(TypedDict, total=False):
     min_score: float | None
     min_confidence: float | None
     best_cut: bool
+    thresholds: bool
     exclude_self: bool
     only: Sequence[str]
     without: Sequence[str]
@@ -58,6 +59,9 @@ class SuggestOptions(Checked):
 
     best_cut: bool = False
     "Of each document as many labels as have the greatest expected F1, by their confidences."
+
+    thresholds: bool = False
+    "Only labels as sure as their own thresholds ask for, which `evaluate --tune` finds on labelled documents."
 
     exclude_self: bool = False
     "Never suggest the label that has the id of the document."
@@ -91,13 +95,15 @@ class SuggestOptions(Checked):
         if str(self.hierarchy) == "parents":  # until 0.12
             raise ConfigError("no hierarchy parents since 0.11; a lower min_confidence does as well")
         super().__post_init__()
+        if self.best_cut and self.thresholds:
+            raise ConfigError("best_cut and thresholds both say how many labels; ask for one of them")
 
     def check(self, confident: bool) -> None:
         """Raise ConfigError where these options ask for confidences and the tagger does not estimate any."""
-        if not confident and (self.best_cut or self.min_confidence):
+        if not confident and (self.best_cut or self.thresholds or self.min_confidence):
             raise ConfigError(
                 "this tagger does not estimate confidences (those of all methods do); train it again, or leave out the "
-                "least confidence and the best cut, and cut by the score or the number of labels"
+                "least confidence, best cut and thresholds, and cut by the score or the number of labels"
             )
 
     def accepts(self, run: Run) -> Mask:

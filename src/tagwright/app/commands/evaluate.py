@@ -47,17 +47,37 @@ def evaluate(
         typer.Option(help="Write a TSV with the scores of every label."),
     ] = None,
     report: Report = None,
+    tune: Annotated[
+        str,
+        typer.Option(
+            metavar="AIM",
+            help="Find thresholds of confidence for `suggest --thresholds`: f1, for the best F1 of each label, or "
+            "precision=0.8, for at least this precision.",
+        ),
+    ] = "",
+    output: Annotated[Path | None, typer.Option(help="With --tune: save the tagger with its thresholds there.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render
-    from tagwright.evaluation import dataset, scores
+    from tagwright.combining.thresholds import parse_aim
+    from tagwright.core.atomic import check_replaceable
+    from tagwright.evaluation import dataset, scores, tuning
     from tagwright.evaluation.report import page
+    from tagwright.tagger.pipeline import KIND
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
+    if tune and (run or report or per_label or measures):
+        raise TagwrightError("--tune measures cuts of a tagger; leave out --run, --report, --per-label and --measures")
+    if output and not tune:
+        raise TagwrightError("--output is where a tagger with thresholds is saved; add --tune f1")
     names = _parse_measures(measures)
+    if tune:
+        parse_aim(tune)  # a wrong one is an error before the documents are read
+    if output:
+        check_replaceable(output, KIND, overwrite=output == chosen.model)
     corpus = inputs.read(docs, reading, chosen)
     seen = inputs.read(train, reading, chosen) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
@@ -69,6 +89,12 @@ def evaluate(
     else:
         assert tagger is not None
         suggested = dataset.tag(tagger, task, dataset.depth_for(names), str(chosen.model or "the tagger"))
+    if tagger and tune:
+        tuned, compared = tuning.tune(tagger, suggested, task.gold, tune)
+        if output:
+            tuned.save(output, overwrite=output == chosen.model)
+        render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, as_json=as_json)
+        return
     if per_label:
         scores.write_label_scores(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
