@@ -244,6 +244,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _suggest_options(self, estimates_confidence: bool = True) -> SuggestOptions:
         """Return which labels `predict` gives, see the class. estimates_confidence: whether the tagger does."""
+        if isinstance(self.thresholds, str):
+            parse_aim(self.thresholds)
         cuts_by_confidence = self.best_cut or self.thresholds or self.min_confidence is not None
         min_score = self.min_score if cuts_by_confidence else self._min_score_or_boundary
         limits = min_score, self.min_confidence, self.max_labels, self.best_cut, self.thresholds or None

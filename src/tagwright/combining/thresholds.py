@@ -135,5 +135,5 @@ def _choose(right: Doubles, made: Doubles, gold: Doubles, tried: Doubles, precis
     if precision is None:
         f1 = 2 * right / (made + gold)
         return np.asarray(tried[::-1][np.argmax(f1[..., ::-1], axis=-1)], np.float64)
-    enough = right >= (precision - 1e-12) * made
+    enough = (made > 0) & (right >= (precision - 1e-12) * made)
     return np.where(enough.any(axis=-1), tried[np.argmax(enough, axis=-1)], NEVER)
