@@ -61,8 +61,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     more taggers, each on four fifths of the documents. Without any of these five, `predict` gives the best cut by
     confidence, or five labels if the tagger estimates no confidences. The SVM gives the labels on the right side of its
     boundary, as in scikit-learn (min_score 1), unless min_confidence, best_cut or thresholds is set. only, without,
-    hierarchy, per_branch: as in `Tagger.suggest`. depth: the most labels of a document that get a probability above 0. sparse_output: whether
-    `predict` and `predict_proba` give sparse matrices, for very many labels.
+    hierarchy, per_branch: as in `Tagger.suggest`. depth: the most labels of a document that get a probability above 0.
+    sparse_output: whether `predict` and `predict_proba` give sparse matrices, for very many labels.
 
     memory: a folder where trained taggers are kept. A tagger that was trained on the same data with the same options is
     loaded, so that a search over the parameters of the last paragraph trains once for each fold.

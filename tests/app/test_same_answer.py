@@ -84,7 +84,7 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
 @pytest.fixture
 def sure(tagger: Tagger) -> Tagger:
     """The same with confidences."""
-    least = np.array([LEAST.get(id_, 0.0) for id_ in tagger.vocabulary.ids])
+    least = np.array([LEAST.get(id_, 0.0) for id_ in tagger.vocabulary.ids], np.float32)
     return replace(tagger, steps=(WeightedSum(), Curve(slope=1.0, intercept=0.0), Thresholds(0.5, least)))
 
 

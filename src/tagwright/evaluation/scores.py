@@ -357,8 +357,7 @@ SENTENCES = {
     "nDCG": "Like precision, but a right label counts more the earlier it stands; 100 is the best possible order.",
     "success": "The share of documents with at least one right label among the first k suggestions.",
     "micro-F1": "F1 over all documents together: of their first k suggestions and their right labels, each summed.",
-    "micro-P": "Of the first k suggestions of all documents together, the share that is right: only those that are made "
-    "count, so that fewer can be better.",
+    "micro-P": "The share that is right of the first k suggestions of all documents: only those that are made count.",
     "macro-F1": "F1 of each label by itself, averaged over the labels: rare labels count as much as common ones.",
     "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
     "hP": "Precision over the first k suggestions and the right labels, each with all labels above them: a suggestion "

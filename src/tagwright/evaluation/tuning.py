@@ -18,15 +18,16 @@ def tune(tagger: Tagger, run: Run, gold: Run, aim: str) -> tuple[Tagger, Compari
     """Return the tagger with thresholds, and what A, one for all labels, gives beside B, one for each label.
 
     run: what the tagger suggests for documents that it has not learned from. gold: a row for each. aim: "f1", or a
-    precision, as in "precision=0.8", see `Thresholds.fit`. To compare, each fifth of the documents is cut by thresholds of the others, and measured with all fifths at once: a
-    label that the others lack is cut by the common one, and counts. Raises ConfigError as `Thresholds.fit` does.
+    precision, as in "precision=0.8", see `Thresholds.fit`, which says what is raised. To compare, each fifth of the
+    documents is cut by thresholds of the others, and all are measured together: a label that the others lack is cut by
+    the common one, and counts.
     """
     precision, labels = parse_aim(aim), len(tagger.vocabulary)
     order, cuts = np.random.default_rng(0).permutation(len(gold)), list[tuple[Run, Run, Run]]()
     for part in np.array_split(order, FOLDS):
         others = np.setdiff1d(order, part)
         each = Thresholds.fit(run.take(others), gold.take(others), labels, precision)
-        one = replace(each, values=np.full(labels, each.common))
+        one = replace(each, values=np.full(labels, each.common, np.float32))
         cuts.append((one.cut(run.take(part)), each.cut(run.take(part)), gold.take(part)))
     a, b, measured = (Run.concat(parts) for parts in zip(*cuts, strict=True))
     found = Thresholds.fit(run, gold, labels, precision)

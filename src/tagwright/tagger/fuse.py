@@ -44,8 +44,9 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
 
 def plain_sum(tagger: Tagger) -> WeightedSum | None:
     """Return the weighted sum that ranks, perhaps with confidences; None where there is any other step."""
-    combined, confidence = find_last(tagger.steps, WeightedSum), confidence_of(tagger.steps)
-    return combined if all(step is combined or step is confidence for step in without_thresholds(tagger.steps)) else None
+    steps = without_thresholds(tagger.steps)
+    combined, confidence = find_last(steps, WeightedSum), confidence_of(steps)
+    return combined if all(step is combined or step is confidence for step in steps) else None
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:

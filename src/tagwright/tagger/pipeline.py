@@ -324,10 +324,8 @@ class Tagger:
 
     def _thresholds(self) -> Thresholds:
         if (found := find_last(self.steps, Thresholds)) is None:
-            raise ConfigError(
-                "this tagger has no thresholds of its labels; tagwright evaluate DOCS --model DIR --tune f1 --output DIR "
-                "adds them, or cut by the best cut or the least confidence"
-            )
+            remedy = "tagwright evaluate DOCS --model DIR --tune f1 --output DIR adds them; or use the best cut"
+            raise ConfigError(f"this tagger has no thresholds of its labels; {remedy}")
         return found
 
     @named_arguments
