@@ -12,7 +12,7 @@ the other corpora: the number with the best mean gain there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -100,7 +100,7 @@ def _micro_f1(run: Run, gold: Run) -> float:
 def thresholds(found: Suggested, pseudo: float) -> dict[str, Any]:
     """Each measure on dev documents of thresholds for each label (a) and of one for all (b), with a paired test."""
     each = Thresholds.fit(found.labelled, found.gold, found.labels, pseudo=pseudo)
-    one = replace(each, values=np.full(found.labels, each.common, np.float32))
+    one = Thresholds(np.full_like(each.values, each.values[-1]))
     compared = compare(each.cut(found.dev), one.cut(found.dev), found.dev_gold, measures=MEASURES)
     return {"documents": len(found.dev), **compared.to_json()["measures"]}
 
@@ -108,8 +108,8 @@ def thresholds(found: Suggested, pseudo: float) -> dict[str, Any]:
 def _gain(found: Suggested, pseudo: float) -> float:
     """How much macro-F1 thresholds for each label gain on dev documents; of a corpus that is not reported on."""
     each = Thresholds.fit(found.labelled, found.gold, found.labels, pseudo=pseudo)
-    one = replace(each, values=np.full(found.labels, each.common, np.float32))
-    scores = (MacroF1.of("macro-F1", step.cut(found.dev), found.dev_gold, EVERYTHING) for step in (each, one))
+    steps = each, Thresholds(np.full_like(each.values, each.values[-1]))
+    scores = (MacroF1.of("macro-F1", step.cut(found.dev), found.dev_gold, EVERYTHING) for step in steps)
     whole = np.ones((1, len(found.dev)))
     a, b = (float(score.values(score.sums(whole))[0, 0]) for score in scores)
     return round(a - b, 5)

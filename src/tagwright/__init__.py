@@ -18,7 +18,7 @@ from tagwright.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tagwright import auto, sklearn
-    from tagwright.api import compare, evaluate, load, report, train, tune, zero_shot
+    from tagwright.api import compare, evaluate, load, report, train, zero_shot
     from tagwright.data.corpus import Corpus
     from tagwright.data.run_files import read_run, write_run
     from tagwright.data.trec import read_qrels, write_qrels
@@ -37,7 +37,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # a library print
 
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
-    "zero_shot", "train", "load", "evaluate", "compare", "tune", "report",
+    "zero_shot", "train", "load", "evaluate", "compare", "report",
     "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run", "Models",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "read_qrels", "write_qrels", "write_jsonl",
@@ -48,7 +48,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
 # fmt: on
 
 _PLACES = {
-    "tagwright.api": ("zero_shot", "train", "load", "evaluate", "compare", "tune", "report"),
+    "tagwright.api": ("zero_shot", "train", "load", "evaluate", "compare", "report"),
     "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Suggestions"),
     "tagwright.tagger.reasons": ("Evidence", "Reason"),
     "tagwright.models.history": ("Models",),

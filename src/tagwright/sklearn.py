@@ -19,7 +19,7 @@ from tagwright.api import load, train, zero_shot
 from tagwright.api.options import ZERO_SHOT, find_method, method_name
 from tagwright.auto.ranker import assign_folds
 from tagwright.combining.confidence import squash_score
-from tagwright.combining.thresholds import Thresholds, parse_aim, without_thresholds
+from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without_thresholds
 from tagwright.core.checked import AtLeastOne, UnknownOptionError, say_expected, show
 from tagwright.core.steps import digest
 from tagwright.data.corpus import take_documents, text_groups
@@ -41,9 +41,6 @@ FEW_LABELS = (
     "most documents get no label: their scores are below the boundary of the SVM; best_cut=True, min_confidence=... or "
     "min_score=... cuts otherwise"
 )
-
-FOLDS = 5
-"Parts of the documents, each of which thresholds are found on by a tagger of the others."
 
 FIRST = 5
 "Number of labels that `predict` gives a document if neither a parameter nor confidences limit it."
@@ -125,8 +122,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learns = find_method(self.method).learns
         gold = None if y is None else list(_ids_or_names(y, vocabulary))
         if gold is None and (learns == "labels" or self.thresholds):
-            learner = "a threshold" if self.thresholds else self.method
-            raise ConfigError(f"{learner} learns from labels: fit(X, y) needs y, which is None")
+            learns_too = "a tuned threshold" if learns != "labels" else self.method
+            raise ConfigError(f"{learns_too} learns from labels: fit(X, y) needs y, which is None")
         tagger = self._train_or_load(texts, vocabulary, None if learns == "nothing" else gold)
         if gold is not None and self.thresholds:
             tagger = self._tune(tagger, list(to_documents(texts, vocabulary.has)), gold)
@@ -244,7 +241,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _suggest_options(self, estimates_confidence: bool = True) -> SuggestOptions:
         """Return which labels `predict` gives, see the class. estimates_confidence: whether the tagger does."""
-        if isinstance(self.thresholds, str):
+        if self.thresholds:
             parse_aim(self.thresholds)
         cuts_by_confidence = self.best_cut or self.thresholds or self.min_confidence is not None
         min_score = self.min_score if cuts_by_confidence else self._min_score_or_boundary
@@ -289,21 +286,17 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return load(folder)
 
     def _tune(self, tagger: Tagger, documents: Sequence[Document], gold: list[list[str]]) -> Tagger:
-        """Add thresholds, found on each fifth by a tagger of the others. Documents of the same text stay together."""
-        aim, labels = parse_aim("f1" if self.thresholds is True else str(self.thresholds)), tagger.vocabulary
-        folds = assign_folds(len(documents), FOLDS)[text_groups(documents)]
-        if find_method(self.method).learns == "nothing":  # nor do its confidences
-            folds[:] = 0
-        runs, places = list[Run](), np.argsort(folds, kind="stable")
+        """Add thresholds, found on each fifth of the documents by a tagger of the others. Equal texts stay together."""
+        labels, learns = tagger.vocabulary, find_method(self.method).learns != "nothing"
+        folds = assign_folds(len(documents), FOLDS if learns else 1)[text_groups(documents)]
+        known, parts = labels.gold(with_labels(documents, gold), unknown="ignore"), list[tuple[Run, Run]]()
         for fold in np.unique(folds):
             part, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            other = tagger
-            if len(others):
-                taught = [gold[place] for place in others.tolist()]
-                other = self._train_or_load(take_documents(documents, others), labels, taught)
-            runs.append(other.tag(take_documents(documents, part), self.depth))
-        known = labels.gold(with_labels(documents, gold), unknown="ignore").take(places)
-        found = Thresholds.fit(Run.concat(runs), known, len(labels), aim)
+            taught = [gold[place] for place in others.tolist()]
+            other = self._train_or_load(take_documents(documents, others), labels, taught) if learns else tagger
+            parts.append((other.tag(take_documents(documents, part), self.depth), known.take(part)))
+        run, right = (Run.concat(runs) for runs in zip(*parts, strict=True))
+        found = Thresholds.fit(run, right, len(labels), parse_aim(self.thresholds))
         return replace(tagger, steps=(*without_thresholds(tagger.steps), found))
 
     def _train(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:

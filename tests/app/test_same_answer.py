@@ -84,8 +84,8 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
 @pytest.fixture
 def sure(tagger: Tagger) -> Tagger:
     """The same with confidences."""
-    least = np.array([LEAST.get(id_, 0.0) for id_ in tagger.vocabulary.ids], np.float32)
-    return replace(tagger, steps=(WeightedSum(), Curve(slope=1.0, intercept=0.0), Thresholds(0.5, least)))
+    least = np.array([*(LEAST.get(id_, 0.0) for id_ in tagger.vocabulary.ids), 0.5], np.float32)
+    return replace(tagger, steps=(WeightedSum(), Curve(slope=1.0, intercept=0.0), Thresholds(least)))
 
 
 def ways_to_ask(tagger: Tagger, run: Command, desk: Path) -> Ways:
@@ -239,10 +239,7 @@ def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagg
     found = run(*asked, "--tune", "f1", "--output", "tuned", "--json")
     compared = json.loads(found.out)["measures"]
     assert [compared[f"{name}@100"]["b"] for name in ("micro-F1", "macro-F1", "micro-P")] == [1, 1, 1]
-    tuned, gain = tw.tune(unsure, tw.Corpus.read("gold.jsonl"))
-    assert gain["micro-F1@100"].b == 1
-    for each in (tuned, tw.load(desk / "tuned")):
-        assert len(each.suggest(ENGLISH, thresholds=True)) == 4
+    assert len(tw.load(desk / "tuned").suggest(ENGLISH, thresholds=True)) == 4
     run(*asked, "--tune", "precision=0.5", "--output", "model")
     assert len(tw.load(desk / "model").suggest(ENGLISH, thresholds=True)) == 4
     for flags, problem in (

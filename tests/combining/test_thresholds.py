@@ -38,27 +38,26 @@ def test_the_threshold_of_a_label_is_between_its_own_and_the_common_one(pseudo: 
     Label 1 is best at 0.3 by itself, 4 / 5, as all are; labels 2 and 3 have no labelled document.
     """
     found = Thresholds.fit(RUN, GOLD, 4, pseudo=pseudo)
-    assert found.common == pytest.approx(0.3)
-    assert found.values == pytest.approx([first, 0.3, 0.3, 0.3])
+    assert found.values == pytest.approx([first, 0.3, 0.3, 0.3, 0.3])
 
 
 def test_the_lowest_threshold_has_the_precision_that_was_asked_for() -> None:
     """Of all, 4 of 6, 3 of 4, 2 of 2 are right; of label 0 2 of 3, then 2 of 2; of label 1 2 of 2."""
-    assert Thresholds.fit(RUN, GOLD, 3, 0.75, pseudo=0.0).values == pytest.approx([0.5, 0.3, 0.5])
-    assert Thresholds.fit(RUN, GOLD, 3, 1.0, pseudo=0.0).values == pytest.approx([0.5, 0.3, 0.8])
+    assert Thresholds.fit(RUN, GOLD, 3, 0.75, pseudo=0.0).values == pytest.approx([0.5, 0.3, 0.5, 0.5])
+    assert Thresholds.fit(RUN, GOLD, 3, 1.0, pseudo=0.0).values == pytest.approx([0.5, 0.3, 0.8, 0.8])
 
 
 def test_a_label_without_such_a_precision_is_hardly_suggested() -> None:
     """The right suggestion of label 0 is less sure than its wrong one; those of label 1 are right, and equally sure."""
     run, gold = suggested({0: 0.2, 1: 0.9}, {0: 0.7, 1: 0.9}), Run.from_rows([[0, 1], [1]])
     found = Thresholds.fit(run, gold, 2, 0.9, pseudo=0.0)
-    assert found.values == pytest.approx([1.0, 0.2])
+    assert found.values == pytest.approx([1.0, 0.2, 0.9])
     assert found.cut(run).labels.tolist() == [1, 1]
 
 
 def test_a_label_that_is_never_suggested_where_it_is_right_has_the_common_threshold() -> None:
     found = Thresholds.fit(suggested({0: 0.6, 1: 0.9}, {0: 0.6}), Run.from_rows([[0], [0, 1, 2]]), 3)
-    assert found.values == pytest.approx([0.6, 0.6, 0.6])
+    assert found.values == pytest.approx([0.6, 0.6, 0.6, 0.6])
 
 
 def test_thresholds_that_cannot_be_found_are_refused() -> None:
@@ -74,16 +73,15 @@ def test_thresholds_that_cannot_be_found_are_refused() -> None:
 
 def test_labels_keep_their_thresholds_by_id_and_new_ones_have_the_common_one(tmp_path: Path) -> None:
     labels, other = Vocabulary(["A", "B"]), Vocabulary(["New", "B"])
-    found = Thresholds(0.5, np.array([0.2, 0.7], np.float32)).with_labels(labels, other)
-    assert found.values == pytest.approx([0.5, 0.7])
+    found = Thresholds(np.array([0.2, 0.7, 0.5], np.float32)).with_labels(labels, other)
+    assert found.values == pytest.approx([0.5, 0.7, 0.5])
     found.save(tmp_path)
     loaded = Thresholds.load(tmp_path, other)
-    assert loaded.common == 0.5
-    assert loaded.values == pytest.approx([0.5, 0.7])
+    assert loaded.values == pytest.approx([0.5, 0.7, 0.5])
     with pytest.raises(ModelError, match="expected"):
         Thresholds.load(tmp_path, [*other, *labels])
 
 
 def test_thresholds_go_with_the_confidences_that_they_were_found_by() -> None:
-    steps = (WeightedSum(), Curve(slope=1.0), Thresholds(0.5, np.array([0.2], np.float32)))
+    steps = (WeightedSum(), Curve(slope=1.0), Thresholds(np.array([0.2, 0.5], np.float32)))
     assert with_confidence(steps, Curve(slope=2.0)) == (WeightedSum(), Curve(slope=2.0))

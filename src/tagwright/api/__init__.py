@@ -218,34 +218,6 @@ def compare(
 
 
 @named_arguments
-def tune(
-    tagger: Tagger,
-    documents: Texts,
-    aim: str = "f1",
-    *,
-    y: Iterable[Any] | None = None,
-    progress: bool = True,
-    **rules: Unpack[EvaluationArguments],
-) -> tuple[Tagger, Comparisons]:
-    """Find thresholds for `tagger.suggest(..., thresholds=True)`: the tagger with them, and what they gain.
-
-    documents: with labels, or with y, and not those that the tagger has learned from. aim: "f1", the best F1 of each
-    label, or at least a precision, as in "precision=0.8". The comparison is of A, one threshold for all labels, and B,
-    one for each, both cross-validated. The rest is as for `evaluate`.
-
-    >>> tagger = zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
-    >>> tuned, gain = tune(tagger, ["Bees fly.", "A tax"] * 5, y=[["Bees"], ["Taxes"]] * 5)
-    >>> tuned.suggest("Bees fly.", thresholds=True)[0].name, gain["micro-F1@100"].b
-    ('Bees', 1.0)
-    """
-    from tagwright.evaluation import tuning
-
-    with silence(not progress):
-        task, runs = _suggest_for_each({"": tagger}, documents, y, None, None, rules)
-        return tuning.tune(tagger, runs[""], task.gold, aim)
-
-
-@named_arguments
 def report(
     *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
     output: Path | str,

@@ -19,7 +19,7 @@ from tagwright.combining.steps import Step
 from tagwright.core.checked import show
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Doubles, Floats, Ints, Label, Run, places_of
+from tagwright.types import Floats, Ints, Label, Longs, Run, places_of
 
 PSEUDO = 5.0
 "How often the common threshold counts: chosen with each corpus left out (`python -m benchmarks cuts`)."
@@ -27,15 +27,17 @@ PSEUDO = 5.0
 POINTS = 100
 "Thresholds that are tried, at most, as in scikit-learn's TunedThresholdClassifierCV."
 
+FOLDS = 5
+"Parts of labelled documents, each of which is suggested for or cut by what was learned from the others."
+
 
 @dataclass(frozen=True, eq=False)
 class Thresholds(Step):
-    """Keeps the ranking, and knows which suggestions are sure enough. values: (labels,) the least confidence of each.
+    """Keeps the ranking, and knows which suggestions are sure enough.
 
-    common: that of labels without labelled documents. Both have the precision of confidences.
+    values: (labels + 1,) the least confidence of each label, and last the common one, of labels without documents.
     """
 
-    common: float
     values: Floats
 
     @classmethod
@@ -64,9 +66,9 @@ class Thresholds(Step):
         distance = np.abs(np.arange(len(tried)) - (common if precision is None else 0))
         own = tried[np.argmin(np.where(good[:-1], distance, len(tried)), axis=1)]
         own[~good[:-1].any(axis=1)] = 1.0  # hardly ever right
-        values = np.full(labels, tried[common], np.float32)
+        values = np.full(labels + 1, tried[common], np.float32)
         values[seen] = (counts * own + pseudo * tried[common]) / (counts + pseudo)
-        return cls(float(tried[common]), values)
+        return cls(values)
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
         """Return the ranking as it is."""
@@ -78,20 +80,18 @@ class Thresholds(Step):
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary: known labels keep their threshold, new ones have the common one."""
-        return type(self)(self.common, np.append(self.values, np.float32(self.common))[places_of(labels, before)])
+        return type(self)(self.values[np.append(places_of(labels, before), -1)])  # new ones are at -1 too
 
     def save(self, folder: Path) -> None:
-        """Write the common threshold, and those of all labels."""
+        """Write the thresholds."""
         write_manifest(folder, "thresholds", {})
-        write_arrays(folder, {"common": np.array([self.common], np.float32), "values": self.values})
+        write_arrays(folder, {"values": self.values})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
         read_manifest(folder, "thresholds")
-        sizes = {"common": 1, "values": len(labels)}
-        common, values = (read_array(folder, name, np.float32, (size,)) for name, size in sizes.items())
-        return cls(float(common[0]), values)
+        return cls(read_array(folder, "values", np.float32, (len(labels) + 1,)))
 
 
 def without_thresholds(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -99,28 +99,26 @@ def without_thresholds(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if not issubclass(type(step), Thresholds))
 
 
-def parse_aim(aim: str) -> float | None:
+def parse_aim(aim: str | bool) -> float | None:
     """Return the precision that is aimed at, None for the best F1. Raises ConfigError for anything else.
 
     >>> parse_aim("f1"), parse_aim("precision=0.8")
     (None, 0.8)
     """
-    name, _, value = aim.partition("=")
+    name, _, value = str(aim).partition("=")
     with suppress(ValueError):
-        if aim == "f1" or (name == "precision" and 0 < float(value) <= 1):
+        if aim in ("f1", True) or (name == "precision" and 0 < float(value) <= 1):
             return float(value) if value else None
     raise ConfigError(f"thresholds are found for {show(aim)}, expected f1, or a precision, such as precision=0.8")
 
 
-def _count(run: Run, labels: Ints, tried: Floats) -> Doubles:
+def _count(run: Run, labels: Ints, tried: Floats) -> Longs:
     """(labels + 1, thresholds) how many suggestions of each of these labels reach a threshold, and last of all labels.
 
     labels, tried: rising.
     """
-    places = np.minimum(np.searchsorted(labels, run.labels), len(labels) - 1)
-    rows = np.where(labels[places] == run.labels, places, len(labels))
-    reached = np.searchsorted(tried, run.confidences, side="right")
-    shape = len(labels) + 1, len(tried) + 1
-    counts = np.bincount(rows * shape[1] + reached, minlength=shape[0] * shape[1]).reshape(shape)
-    reaching = np.asarray(counts[:, :0:-1].cumsum(axis=1)[:, ::-1], np.float64)
-    return np.vstack([reaching[:-1], reaching.sum(axis=0)])
+    own, width = run.keep(np.isin(run.labels, labels)), len(tried) + 1
+    cells = np.searchsorted(labels, own.labels) * width + np.searchsorted(tried, own.confidences, side="right")
+    counts = np.bincount(cells, minlength=len(labels) * width).reshape(-1, width)
+    of_all = len(run.labels) - np.searchsorted(np.sort(run.confidences), tried)
+    return np.vstack([counts[:, :0:-1].cumsum(axis=1)[:, ::-1], of_all])

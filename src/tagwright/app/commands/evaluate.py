@@ -63,7 +63,7 @@ def evaluate(
     from tagwright.app import inputs, render
     from tagwright.combining.thresholds import parse_aim
     from tagwright.core.atomic import check_replaceable
-    from tagwright.evaluation import dataset, scores, tuning
+    from tagwright.evaluation import dataset, scores
     from tagwright.evaluation.report import page
     from tagwright.tagger.pipeline import KIND
 
@@ -73,9 +73,7 @@ def evaluate(
         raise TagwrightError("--tune measures cuts of a tagger; leave out --run, --report, --per-label and --measures")
     if output and not tune:
         raise TagwrightError("--output is where a tagger with thresholds is saved; add --tune f1")
-    names = _parse_measures(measures)
-    if tune:
-        parse_aim(tune)  # a wrong one is an error before the documents are read
+    names, _ = _parse_measures(measures), tune and parse_aim(tune)
     if output:
         check_replaceable(output, KIND, overwrite=output == chosen.model)
     corpus = inputs.read(docs, reading, chosen)
@@ -90,7 +88,7 @@ def evaluate(
         assert tagger is not None
         suggested = dataset.tag(tagger, task, dataset.depth_for(names), str(chosen.model or "the tagger"))
     if tagger and tune:
-        tuned, compared = tuning.tune(tagger, suggested, task.gold, tune)
+        tuned, compared = dataset.tune(tagger, suggested, task, tune)
         if output:
             tuned.save(output, overwrite=output == chosen.model)
         render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, as_json=as_json)
