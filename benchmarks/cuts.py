@@ -154,5 +154,5 @@ def _train(name: str, work: Path) -> None:
         if getattr(run, array) is not None
     }
     arrays |= {f"{part} confidences": np.ones_like(parts[part].scores) for part in ("gold", "dev_gold")}
-    np.savez(work / f"{name}.npz", folds=folds, size=len(ids), **arrays)  # type: ignore[arg-type]
+    np.savez(work / f"{name}.npz", folds=folds, size=len(ids), **arrays)
     print(f"{name:8} {len(documents)} labelled, {len(dev)} dev documents", flush=True)

@@ -146,7 +146,12 @@ def test_labels_may_be_those_of_y() -> None:
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, None, "svm learns from labels"),
         (TaggerClassifier("svm", labels=["Bees"], max_labels=0), TEXTS, Y, "max_labels is 0, expected at least 1, or"),
         (TaggerClassifier("svm", labels=["Bees"], thresholds="recall"), TEXTS, Y, "expected f1, or a precision"),
-        (TaggerClassifier(labels=["Bees"], thresholds=True), TEXTS, None, "a tuned threshold learns from labels"),
+        (
+            TaggerClassifier(labels=["Bees"], thresholds=True),
+            TEXTS,
+            None,
+            "zero_shot, with thresholds, learns from labels",
+        ),
         (TaggerClassifier("svm", labels=["Bees"], C=1), TEXTS, Y, 'unknown option "C"; did you mean "cost"?'),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, indicator(), "3 columns for 1 labels"),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, [1] * 16, "expected the ids or names"),

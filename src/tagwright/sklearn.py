@@ -122,8 +122,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learns = find_method(self.method).learns
         gold = None if y is None else list(_ids_or_names(y, vocabulary))
         if gold is None and (learns == "labels" or self.thresholds):
-            learns_too = "a tuned threshold" if learns != "labels" else self.method
-            raise ConfigError(f"{learns_too} learns from labels: fit(X, y) needs y, which is None")
+            method = f"{self.method}{', with thresholds,' * bool(self.thresholds)}"
+            raise ConfigError(f"{method} learns from labels: fit(X, y) needs y, which is None")
         tagger = self._train_or_load(texts, vocabulary, None if learns == "nothing" else gold)
         if gold is not None and self.thresholds:
             tagger = self._tune(tagger, list(to_documents(texts, vocabulary.has)), gold)

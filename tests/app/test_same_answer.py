@@ -188,8 +188,8 @@ def _answered(tagger: Tagger, address: str, settings: SuggestOptions = SuggestOp
 
 def _expected(tagger: Tagger, question: Question) -> list[str]:
     """Worked out from all suggestions by the meaning of each option."""
-    every, least = tagger.suggest(ENGLISH, k=100), LEAST if question.get("thresholds") else {}
-    found = [each for each in every if (each.confidence or 0.0) >= least.get(each.id, 0.0)][: question.get("k", 10)]
+    every, own = tagger.suggest(ENGLISH, k=100), LEAST if question.get("thresholds") else {}
+    found = [each for each in every if (each.confidence or 0.0) >= own.get(each.id, 0.0)][: question.get("k", 10)]
     if question.get("best_cut"):
         surest = sorted((each.confidence or 0.0 for each in found), reverse=True)
         f1 = [2 * sum(surest[:size]) / (size + sum(surest)) for size in range(1, len(surest) + 1)]
@@ -244,8 +244,8 @@ def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagg
     assert len(tw.load(desk / "model").suggest(ENGLISH, thresholds=True)) == 4
     for flags, problem in (
         (("--tune", "best"), "expected f1, or a precision"),
-        (("--output", "other"), "add --tune f1"),
-        (("--tune", "f1", "--report", "a.html"), "leave out --run, --report"),
+        (("--output", "other"), "--output needs --tune f1"),
+        (("--tune", "f1", "--report", "a.html"), "--tune no --run, --report"),
         (("--tune", "f1", "--output", "tuned"), "tuned"),
     ):
         refused = run(*asked, *flags)

@@ -31,14 +31,15 @@ Of all labels 4, 3, 2, 1 suggestions are right at 0.3, 0.5, 0.8, 0.9, of 6, 4, 2
 """
 
 
-@pytest.mark.parametrize(("pseudo", "first"), [(0.0, 0.5), (2.0, 0.4), (18.0, 0.32)])
+@pytest.mark.parametrize(("pseudo", "first"), [(0.0, 0.5), (2.0, 0.3956), (1e9, 0.3)])
 def test_the_threshold_of_a_label_is_between_its_own_and_the_common_one(pseudo: float, first: float) -> None:
     """F1 of label 0 is 4 / 5, 4 / 4, 4 / 4, 2 / 3: of 0.5 and 0.8 the former is nearer to 0.3. Two documents have it.
+    Counted as often, the odds 1 of 0.5 and 3 / 7 of 0.3 have the geometric mean 0.6547, and 0.6547 / 1.6547 is 0.3956.
 
     Label 1 is best at 0.3 by itself, 4 / 5, as all are; labels 2 and 3 have no labelled document.
     """
     found = Thresholds.fit(RUN, GOLD, 4, pseudo=pseudo)
-    assert found.values == pytest.approx([first, 0.3, 0.3, 0.3, 0.3])
+    assert found.values == pytest.approx([first, 0.3, 0.3, 0.3, 0.3], abs=1e-4)
 
 
 def test_the_lowest_threshold_has_the_precision_that_was_asked_for() -> None:
@@ -51,7 +52,7 @@ def test_a_label_without_such_a_precision_is_hardly_suggested() -> None:
     """The right suggestion of label 0 is less sure than its wrong one; those of label 1 are right, and equally sure."""
     run, gold = suggested({0: 0.2, 1: 0.9}, {0: 0.7, 1: 0.9}), Run.from_rows([[0, 1], [1]])
     found = Thresholds.fit(run, gold, 2, 0.9, pseudo=0.0)
-    assert found.values == pytest.approx([1.0, 0.2, 0.9])
+    assert found.values == pytest.approx([0.999, 0.2, 0.9])
     assert found.cut(run).labels.tolist() == [1, 1]
 
 

@@ -70,7 +70,7 @@ def test_documents_that_were_trained_on_are_reported(caplog: pytest.LogCaptureFi
 
 TWO = Vocabulary(["A", "B"])
 UNTUNED = Tagger(TWO, {"a": Fixed({0: 1.0})}, steps=(WeightedSum(), Curve(slope=1.0)))
-EACH_HALF = suggested(*[{0: 0.9, 1: 0.2}, {0: 0.6, 1: 0.3}] * 10)
+EACH_HALF = suggested(*[{0: 0.9, 1: 0.2}, {0: 0.6, 1: 0.3}] * 50)
 "For documents that have A and B in turn."
 
 
@@ -80,26 +80,28 @@ def with_gold(*gold: str) -> dataset.EvaluationSet:
 
 
 def test_one_threshold_is_compared_with_one_for_each_label() -> None:
-    """Of all, 0.3 is best: 20 of 30 are right, F1 40 / 50; A has 20 / 30 and B 1. With 0.9 for A all are right.
+    """Of all, 0.3 is best: 100 of 150 are right, F1 200 / 250; A has 100 / 150 and B 1. With 0.9 for A all are right.
 
-    Ten documents make that (10 * 0.9 + 5 * 0.3) / 15 = 0.7; six, of those without a fifth, 0.63, still above 0.6.
+    Fifty documents make that (50 * log 9 + 20 * log(3 / 7)) / 70 = 1.3274 in log odds, which is 0.7904. Without a fifth
+    at least 30 have A: (30 * log 9 + 20 * log(3 / 7)) / 50 = 0.9794, 0.727, is still above the wrong ones, 0.6.
     """
-    tuned, compared = dataset.tune(UNTUNED, EACH_HALF, with_gold(*"AB" * 10), "f1")
+    tuned, compared = dataset.tune(UNTUNED, EACH_HALF, with_gold(*"AB" * 50), "f1")
     found = [compared[f"{name}@100"] for name in ("micro-F1", "macro-F1", "micro-P")]
     assert [each.a for each in found] == pytest.approx([0.8, 5 / 6, 2 / 3])
     assert [each.b for each in found] == [1.0, 1.0, 1.0]
     step = find_last(tuned.steps, Thresholds)
     assert step is not None
-    assert step.values == pytest.approx([0.7, 0.3, 0.3])
+    assert step.values == pytest.approx([0.7904, 0.3, 0.3], abs=1e-4)
 
 
 def test_tuned_again_a_tagger_has_the_last_thresholds_only() -> None:
-    task = with_gold(*"AB" * 10)
+    """B is always right from 0.3 on: (50 * log(3 / 7) + 20 * log 9) / 70 = 0.0226 in log odds, which is 0.5056."""
+    task = with_gold(*"AB" * 50)
     tuned, _ = dataset.tune(dataset.tune(UNTUNED, EACH_HALF, task, "f1")[0], EACH_HALF, task, "precision=1.0")
     assert len(tuned.steps) == 3
     step = find_last(tuned.steps, Thresholds)
     assert step is not None
-    assert step.values == pytest.approx([0.9, 0.5, 0.9])  # B is always right from 0.3 on: (10 * 0.3 + 5 * 0.9) / 15
+    assert step.values == pytest.approx([0.9, 0.5056, 0.9], abs=1e-4)
 
 
 def test_a_label_that_the_other_documents_lack_counts_as_any_other() -> None:

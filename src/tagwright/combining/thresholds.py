@@ -1,9 +1,9 @@
 """A least confidence for each label, found on labelled documents: a step of a ranking, by which `SuggestOptions` cuts.
 
 Of a label that few labelled documents have, its own best threshold says little (Yang 2001). So it is shrunk towards the
-common one, which is best for all labels together, as in empirical Bayes (Efron and Morris 1973): the mean of its own,
-counted once for each of its n documents, and the common one, counted `PSEUDO` times. Without documents it is the common
-one, with many nearly its own.
+common one, which is best for all labels together, as in empirical Bayes (Efron and Morris 1973): the mean of the log
+odds of its own, counted once for each of its documents, and of the common one, counted `PSEUDO` times. Without
+documents it is the common one, with many nearly its own.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,16 @@ from tagwright.combining.steps import Step
 from tagwright.core.checked import show
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Floats, Ints, Label, Longs, Run, places_of
+from tagwright.types import Doubles, Floats, Ints, Label, Longs, Run, places_of
 
-PSEUDO = 5.0
+PSEUDO = 20.0
 "How often the common threshold counts: chosen with each corpus left out (`python -m benchmarks cuts`)."
 
 POINTS = 100
 "Thresholds that are tried, at most, as in scikit-learn's TunedThresholdClassifierCV."
+
+RANGE = 0.001, 0.999
+"Of thresholds. The last is that of a label which is not right often enough with any other."
 
 FOLDS = 5
 "Parts of labelled documents, each of which is suggested for or cut by what was learned from the others."
@@ -48,10 +51,13 @@ class Thresholds(Step):
         that is no suggestion counts as missed. labels: their number. Of equally good thresholds that nearest to the
         common one is taken. Raises ConfigError without right suggestions, or if no threshold has this precision.
         """
+        from scipy.special import expit, logit
+
         held = run.held_by(gold)
         if run.confidences is None or not held.any():
             raise ConfigError("thresholds are found by the confidences of right suggestions, and there are none")
         tried = np.unique(np.quantile(run.confidences[held], np.linspace(0, 1, POINTS), method="lower"))
+        tried = np.clip(tried, *RANGE).astype(np.float64)
         seen, counts = np.unique(gold.labels, return_counts=True)
         right, made = (_count(each, seen, tried) for each in (run.keep(held), run))
         if precision is None:
@@ -65,9 +71,9 @@ class Thresholds(Step):
         common = int(np.argmax(good[-1]))
         distance = np.abs(np.arange(len(tried)) - (common if precision is None else 0))
         own = tried[np.argmin(np.where(good[:-1], distance, len(tried)), axis=1)]
-        own[~good[:-1].any(axis=1)] = 1.0  # hardly ever right
+        own[~good[:-1].any(axis=1)] = RANGE[1]
         values = np.full(labels + 1, tried[common], np.float32)
-        values[seen] = (counts * own + pseudo * tried[common]) / (counts + pseudo)
+        values[seen] = expit((counts * logit(own) + pseudo * logit(tried[common])) / (counts + pseudo))
         return cls(values)
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
@@ -100,11 +106,7 @@ def without_thresholds(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def parse_aim(aim: str | bool) -> float | None:
-    """Return the precision that is aimed at, None for the best F1. Raises ConfigError for anything else.
-
-    >>> parse_aim("f1"), parse_aim("precision=0.8")
-    (None, 0.8)
-    """
+    """Return the precision of "precision=0.8", None for "f1" or True. Raises ConfigError for anything else."""
     name, _, value = str(aim).partition("=")
     with suppress(ValueError):
         if aim in ("f1", True) or (name == "precision" and 0 < float(value) <= 1):
@@ -112,13 +114,15 @@ def parse_aim(aim: str | bool) -> float | None:
     raise ConfigError(f"thresholds are found for {show(aim)}, expected f1, or a precision, such as precision=0.8")
 
 
-def _count(run: Run, labels: Ints, tried: Floats) -> Longs:
+def _count(run: Run, labels: Ints, tried: Doubles) -> Longs:
     """(labels + 1, thresholds) how many suggestions of each of these labels reach a threshold, and last of all labels.
 
     labels, tried: rising.
     """
-    own, width = run.keep(np.isin(run.labels, labels)), len(tried) + 1
-    cells = np.searchsorted(labels, own.labels) * width + np.searchsorted(tried, own.confidences, side="right")
+    assert run.confidences is not None
+    own, width = np.isin(run.labels, labels), len(tried) + 1
+    reached = np.searchsorted(tried, run.confidences[own], side="right")
+    cells = np.searchsorted(labels, run.labels[own]) * width + reached
     counts = np.bincount(cells, minlength=len(labels) * width).reshape(-1, width)
     of_all = len(run.labels) - np.searchsorted(np.sort(run.confidences), tried)
     return np.vstack([counts[:, :0:-1].cumsum(axis=1)[:, ::-1], of_all])

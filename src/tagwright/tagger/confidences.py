@@ -56,10 +56,7 @@ def remove_taught(tagger: Tagger) -> LabelFree:
 
 
 def with_confidence(steps: Sequence[Step], confidence: Confidence | None) -> tuple[Step, ...]:
-    """Return the steps with other confidences, or without any, where they stand; else after the ranking.
-
-    Thresholds of the former ones go.
-    """
+    """Return the steps with other confidences, or none, where they stand; else after the ranking. Thresholds go."""
     steps, known = without_thresholds(steps), confidence_of(steps)
     places = [number for number, step in enumerate(steps) if step is known]
     rest = [step for step in steps if step is not known]

@@ -51,8 +51,7 @@ def evaluate(
         str,
         typer.Option(
             metavar="AIM",
-            help="Find thresholds of confidence for `suggest --thresholds`: f1, for the best F1 of each label, or "
-            "precision=0.8, for at least this precision.",
+            help="Find thresholds for `suggest --thresholds`: f1, the best of each label, or precision=0.8, at least.",
         ),
     ] = "",
     output: Annotated[Path | None, typer.Option(help="With --tune: save the tagger with its thresholds there.")] = None,
@@ -69,10 +68,8 @@ def evaluate(
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
-    if tune and (run or report or per_label or measures):
-        raise TagwrightError("--tune measures cuts of a tagger; leave out --run, --report, --per-label and --measures")
-    if output and not tune:
-        raise TagwrightError("--output is where a tagger with thresholds is saved; add --tune f1")
+    if (output and not tune) or (tune and (run or report or per_label or measures)):
+        raise TagwrightError("--output needs --tune f1, and --tune no --run, --report, --per-label and --measures")
     names, _ = _parse_measures(measures), tune and parse_aim(tune)
     if output:
         check_replaceable(output, KIND, overwrite=output == chosen.model)
