@@ -283,6 +283,7 @@ def best_cut() -> Iterator[str]:
     """Micro-F1 of the classifier's default, and of the best threshold in hindsight."""
     found = result("cuts")["best cut"]
     rows = {
+        "best cut without prior": "best cut, no prior",
         "best cut": "best cut by confidences, the default",
         "one threshold": "one threshold, chosen on these documents",
     }

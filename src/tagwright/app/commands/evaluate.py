@@ -48,11 +48,7 @@ def evaluate(
     ] = None,
     report: Report = None,
     tune: Annotated[
-        str,
-        typer.Option(
-            metavar="AIM",
-            help="Find thresholds for `suggest --thresholds`: f1, the best of each label, or precision=0.8, at least.",
-        ),
+        str, typer.Option(metavar="AIM", help="Find thresholds for `suggest --thresholds`: by f1, or precision=0.8.")
     ] = "",
     output: Annotated[Path | None, typer.Option(help="With --tune: save the tagger with its thresholds there.")] = None,
     as_json: Json = False,
