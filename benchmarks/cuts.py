@@ -120,7 +120,7 @@ def _micro_f1(run: Run, gold: Run) -> float:
     return 2 * int(run.held_by(gold).sum()) / max(1, len(run.labels) + len(gold.labels))
 
 
-def thresholds(found: Suggested, pseudo: float, **effort: int) -> dict[str, Any]:
+def thresholds(found: Suggested, pseudo: float, **effort: Any) -> dict[str, Any]:
     """Each measure on dev documents of thresholds for each label (a) and of one for all (b), with a paired test."""
     each = Thresholds.fit(found.labelled, found.gold, found.labels, pseudo=pseudo)
     one = Thresholds(np.full_like(each.values, each.values[-1]))
@@ -132,7 +132,7 @@ def thresholds(found: Suggested, pseudo: float, **effort: int) -> dict[str, Any]
 def _gain(found: Suggested, pseudo: float) -> float:
     """The mean gain of macro-F1 and micro-F1."""
     measured = thresholds(found, pseudo, samples=10, permutations=10)
-    return round(mean(measured[name]["difference"]["value"] for name in MEASURES[:2]), 5)
+    return float(round(mean(measured[name]["difference"]["value"] for name in MEASURES[:2]), 5))
 
 
 def suggest(name: str, work: Path) -> Suggested:

@@ -192,7 +192,7 @@ def _expected(tagger: Tagger, question: Question) -> list[str]:
     found = [each for each in every if (each.confidence or 0.0) >= own.get(each.id, 0.0)][: question.get("k", 10)]
     if question.get("best_cut"):
         surest = sorted((each.confidence or 0.0 for each in found), reverse=True)
-        f1 = [(2 * sum(surest[:size]) + 0.4) / (size + sum(surest) + 1) for size in range(1, len(surest) + 1)]
+        f1 = [(2 * sum(surest[:size]) + 0.8) / (size + sum(surest) + 2) for size in range(1, len(surest) + 1)]
         least = surest[f1.index(max(f1))]
         found = [each for each in found if (each.confidence or 0.0) >= least]
     enough = [each for each in found if each.score >= question.get("min_score", -np.inf)]

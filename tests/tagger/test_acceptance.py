@@ -29,21 +29,20 @@ def test_best_cut_has_the_greatest_expected_f1_of_all_cuts(rows: list[list[float
         falling = sorted(row, reverse=True)
         if not sum(row):
             continue
-        scores = [(2 * sum(falling[:m]) + 0.4) / (m + sum(row) + 1) for m in range(1, len(row) + 1)]
+        scores = [(2 * sum(falling[:m]) + 0.8) / (m + sum(row) + 2) for m in range(1, len(row) + 1)]
         chosen = kept[start:end]
         assert scores[int(chosen.sum()) - 1] == pytest.approx(max(scores))
         assert sorted(confidence[start:end][chosen].tolist(), reverse=True) == falling[: int(chosen.sum())]
 
 
 def test_a_document_of_which_hardly_anything_is_known_gets_few_labels() -> None:
-    """Ten confidences of 0.1: (0.2 + 0.4) / (1 + 1 + 1) = 0.2 for one label, (2 + 0.4) / (10 + 1 + 1) = 0.2 for ten.
+    """Of 19 confidences of 0.1, one has (0.2 + 0.8) / (1 + 1.9 + 2) = 0.204, all (3.8 + 0.8) / (19 + 1.9 + 2) = 0.201.
 
-    Eleven have 0.6 / 3.1 = 0.194 for one and 2.6 / 13.1 = 0.198 for all, nine 0.6 / 2.9 = 0.207 and 2.2 / 10.9 = 0.202.
-    Without the prior, it is 0.2 / 1.9 for one of nine, 1.8 / 9.9 for all.
+    Of 21, it is 1 / 5.1 = 0.196 and 5 / 25.1 = 0.199. Without the prior, 0.2 / 2.9 and 3.8 / 20.9 of 19.
     """
-    for count, kept in ((9, 1), (11, 11)):
+    for count, kept in ((19, 1), (21, 21)):
         assert best_cut(*ranked([[0.1] * count])).sum() == kept
-    assert best_cut(*ranked([[0.1] * 9]), prior=0.0).sum() == 9
+    assert best_cut(*ranked([[0.1] * 19]), prior=0.0).sum() == 19
 
 
 def test_labels_that_are_no_suggestions_are_missed_at_every_threshold() -> None:

@@ -24,7 +24,7 @@ from tagwright.types import Doubles, Floats, Ints, Label, Longs, Run, places_of
 PSEUDO = 20.0
 "How often the common threshold counts: chosen with each corpus left out (`python -m benchmarks cuts`)."
 
-RANGE = 0.001, 0.999
+RANGE = 1e-6, 0.999
 "Of thresholds. The last is that of a label which is not right often enough with any other."
 
 FOLDS = 5
@@ -54,8 +54,8 @@ class Thresholds(Step):
         if run.confidences is None or not held.any():
             raise ConfigError("thresholds are found by the confidences of right suggestions, and there are none")
         points = np.linspace(0, 1, 100)  # as many as scikit-learn's TunedThresholdClassifierCV tries
-        tried = np.unique(np.quantile(run.confidences[held], points, method="lower"))
-        tried = np.clip(tried, *RANGE).astype(np.float64)
+        quantiles = np.quantile(run.confidences[held], points, method="lower")
+        tried = np.unique(quantiles.clip(*RANGE)).astype(np.float64)
         seen, counts = np.unique(gold.labels, return_counts=True)
         right, made = (_count(each, seen, tried) for each in (run.keep(held), run))
         if precision is None:
