@@ -120,7 +120,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _zeros_and_ones(y)
         vocabulary = self._vocabulary(y)
         learns = find_method(self.method).learns
-        gold = None if y is None else list(_ids_or_names(y, vocabulary))
+        reads = learns != "nothing" or self.thresholds
+        gold = None if y is None or not reads else list(_ids_or_names(y, vocabulary))
         if gold is None and (learns == "labels" or self.thresholds):
             method = f"{self.method}{', with thresholds,' * bool(self.thresholds)}"
             raise ConfigError(f"{method} learns from labels: fit(X, y) needs y, which is None")

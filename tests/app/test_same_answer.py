@@ -245,7 +245,7 @@ def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagg
     for flags, problem in (
         (("--tune", "best"), "expected f1, or a precision"),
         (("--output", "other"), "--output needs --tune f1"),
-        (("--tune", "f1", "--report", "a.html"), "--tune no --run, --report"),
+        (("--tune", "f1", "--report", "a.html"), "--tune no --run, --train, --report"),
         (("--tune", "f1", "--output", "tuned"), "tuned"),
     ):
         refused = run(*asked, *flags)
