@@ -45,16 +45,15 @@ class Thresholds(Step):
         """Find the threshold with the best F1 of each label, or the lowest one with at least this precision.
 
         run: suggestions with confidences for documents whose labels the tagger has not seen. gold: their labels; one
-        that is no suggestion counts as missed. labels: their number. Of equally good thresholds that nearest to the
-        common one is taken. Raises ConfigError without right suggestions, or if no threshold has this precision.
+        that is no suggestion counts as missed. labels: their number. Of equally good thresholds among a hundred that
+        nearest to the common one is taken. Raises ConfigError without right suggestions or with none of this precision.
         """
         from scipy.special import expit, logit
 
         held = run.held_by(gold)
         if run.confidences is None or not held.any():
             raise ConfigError("thresholds are found by the confidences of right suggestions, and there are none")
-        points = np.linspace(0, 1, 100)  # as many as scikit-learn's TunedThresholdClassifierCV tries
-        quantiles = np.quantile(run.confidences[held], points, method="lower")
+        quantiles = np.quantile(run.confidences[held], np.linspace(0, 1, 100), method="lower")
         tried = np.unique(quantiles.clip(*RANGE)).astype(np.float64)
         seen, counts = np.unique(gold.labels, return_counts=True)
         right, made = (_count(each, seen, tried) for each in (run.keep(held), run))

@@ -65,9 +65,7 @@ def evaluate(
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
     if (output and not tune) or (tune and (run or train or report or per_label or measures)):
-        raise TagwrightError(
-            "--output needs --tune f1, and --tune no --run, --train, --report, --per-label, --measures"
-        )
+        raise TagwrightError("--output needs --tune, and --tune no --run, --train, --report, --per-label, --measures")
     names, _ = _parse_measures(measures), tune and parse_aim(tune)
     if output:
         check_replaceable(output, KIND, overwrite=output == chosen.model)
