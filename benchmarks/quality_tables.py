@@ -295,6 +295,33 @@ def method_confidence() -> Iterator[str]:
     yield from table(["ECE@5", *by_corpus], body)
 
 
+def best_cut() -> Iterator[str]:
+    """Micro-F1 of the classifier's default, and of the best threshold in hindsight."""
+    found = result("cuts")["best cut"]
+    rows = {
+        "best cut without prior": "best cut, no prior",
+        "best cut": "best cut by confidences, the default",
+        "one threshold": "one threshold, chosen on these documents",
+    }
+    yield from table(
+        ["micro-F1", *found], ([said, *(percent(each[row]) for each in found.values())] for row, said in rows.items())
+    )
+
+
+def label_thresholds() -> Iterator[str]:
+    """One threshold and thresholds for each label, with the difference and its test."""
+    found = result("cuts")["thresholds"]
+    for measure, said in (("macro-F1@100", "macro-F1"), ("micro-F1@100", "micro-F1"), ("micro-P@100", "precision")):
+        rows = {name: each[measure] for name, each in found.items()}
+        body = [
+            ["one threshold", *(percent(row["b"]) for row in rows.values())],
+            ["thresholds of labels", *(percent(row["a"]) for row in rows.values())],
+            ["difference", *(f"{change(row)} ({probability(row)})" for row in rows.values())],
+        ]
+        yield ""
+        yield from table([said, *rows], body)
+
+
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
     elsewhere = figures.read(figures.RESULTS / f"curve-{ELSEWHERE}.json")
@@ -500,6 +527,8 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "none of these": none_fits,
     "combiner confidence": combiner_confidence,
     "method confidence": method_confidence,
+    "best cut": best_cut,
+    "thresholds of labels": label_thresholds,
     "few labels": few_labels,
     "single methods": single_methods,
     "auto draws": auto_draws,

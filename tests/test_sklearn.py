@@ -145,6 +145,13 @@ def test_labels_may_be_those_of_y() -> None:
         (TaggerClassifier(labels=["Bees"]), np.zeros((2, 3)), None, r"X has the shape \(2, 3\)"),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, None, "svm learns from labels"),
         (TaggerClassifier("svm", labels=["Bees"], max_labels=0), TEXTS, Y, "max_labels is 0, expected at least 1, or"),
+        (TaggerClassifier("svm", labels=["Bees"], thresholds="recall"), TEXTS, Y, "expected f1, or a precision"),
+        (
+            TaggerClassifier(labels=["Bees"], thresholds=True),
+            TEXTS,
+            None,
+            "zero_shot, with thresholds, learns from labels",
+        ),
         (TaggerClassifier("svm", labels=["Bees"], C=1), TEXTS, Y, 'unknown option "C"; did you mean "cost"?'),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, indicator(), "3 columns for 1 labels"),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, [1] * 16, "expected the ids or names"),
@@ -163,6 +170,7 @@ def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
         "min_score": None,
         "min_confidence": None,
         "best_cut": None,
+        "thresholds": False,
         "only": (),
         "without": (),
         "hierarchy": "ranked",
@@ -238,6 +246,36 @@ def test_a_search_for_a_cut_trains_once_for_each_fold(tmp_path: Path, monkeypatc
     TaggerClassifier("svm", NAMES, memory=tmp_path, candidates=2).fit(TEXTS, Y)
     TaggerClassifier("svm", NAMES, memory=tmp_path).fit(TEXTS, Y[::-1])
     assert len(trained) == 6
+
+
+def test_thresholds_are_found_by_taggers_of_other_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = list[Any]()
+
+    def train(method: str, documents: Any, labels: Any, y: Any, **options: Any) -> tw.Tagger:
+        trained.append({document if isinstance(document, str) else document.text for document in documents})
+        return tw.train(method, documents, labels, y=y, **options)
+
+    monkeypatch.setattr(sklearn, "train", train)
+    texts = [f"{text} {number}" for number, text in enumerate(TEXTS)]
+    classifier = TaggerClassifier("svm", NAMES, thresholds=True).fit(texts, indicator())
+    everything, *parts = trained
+    assert everything == set(texts)
+    assert sorted(text for part in parts for text in everything - part) == sorted(texts)  # each is left out once
+    np.testing.assert_array_equal(classifier.predict(TEXTS), indicator())
+    assert classifier.tagger_.suggest(TEXTS[0], thresholds=True)
+
+
+def test_a_method_that_reads_no_labels_is_made_once_for_its_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[Any]()
+
+    def zero_shot(*given: Any, **options: Any) -> tw.Tagger:
+        made.append(given)
+        return tw.zero_shot(*given, **options)
+
+    monkeypatch.setattr(sklearn, "zero_shot", zero_shot)
+    classifier = TaggerClassifier(labels=NAMES, thresholds="precision=1.0", **WORDS).fit(TEXTS, Y)
+    assert len(made) == 1
+    np.testing.assert_array_equal(classifier.predict(TEXTS), indicator())  # each label is named where it is right
 
 
 def test_a_search_finds_the_least_confidence(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ STEPS: Mapping[str, str] = {
     "Curve": "tagwright.combining.confidence",
     "Mapped": "tagwright.combining.confidence",
     "Reranked": "tagwright.combining.reranked",
+    "Thresholds": "tagwright.combining.thresholds",
     "Adapted": "tagwright.combining.legacy",
     "AdaptedConfident": "tagwright.combining.legacy",
 }

@@ -6,7 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,16 +17,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from tagwright.api import load, train, zero_shot
 from tagwright.api.options import ZERO_SHOT, find_method, method_name
+from tagwright.auto.ranker import assign_folds
 from tagwright.combining.confidence import squash_score
+from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without_thresholds
 from tagwright.core.checked import AtLeastOne, UnknownOptionError, say_expected, show
 from tagwright.core.steps import digest
+from tagwright.data.corpus import take_documents, text_groups
 from tagwright.data.in_memory import Texts, is_indicator, to_documents, with_labels
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.stages.linear.stage import BOUNDARY
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
-from tagwright.types import Run
+from tagwright.types import Document, Run
 from tagwright.version import __version__
 
 if TYPE_CHECKING:
@@ -50,11 +53,13 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     of y, by name.
 
     max_labels: the most labels that `predict` gives a document; None: any number. min_score, min_confidence, best_cut:
-    other limits, as in `Tagger.suggest`. Without any of these four, `predict` gives the best cut by confidence, or five
-    labels if the tagger estimates no confidences. The SVM gives the labels on the right side of its boundary, as in
-    scikit-learn (min_score 1), unless min_confidence or best_cut is set. only, without, hierarchy, per_branch: as in
-    `Tagger.suggest`. depth: the most labels of a document that get a probability above 0. sparse_output: whether
-    `predict` and `predict_proba` give sparse matrices, for very many labels.
+    other limits, as in `Tagger.suggest`. thresholds: whether `fit` tunes a least confidence for each label: True, for
+    the best F1 of each; "precision=0.8", for at least this precision. Like `TunedThresholdClassifierCV` it trains five
+    more taggers, each on four fifths of the documents. Without any of these five, `predict` gives the best cut by
+    confidence, or five labels if the tagger estimates no confidences. The SVM gives the labels on the right side of its
+    boundary, as in scikit-learn (min_score 1), unless min_confidence, best_cut or thresholds is set. only, without,
+    hierarchy, per_branch: as in `Tagger.suggest`. depth: the most labels of a document that get a probability above 0.
+    sparse_output: whether `predict` and `predict_proba` give sparse matrices, for very many labels.
 
     memory: a folder where trained taggers are kept. A tagger that was trained on the same data with the same options is
     loaded, so that a search over the parameters of the last paragraph trains once for each fold.
@@ -82,6 +87,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         min_score: float | None = None,
         min_confidence: float | None = None,
         best_cut: bool | None = None,
+        thresholds: bool | str = False,
         only: Sequence[str] = (),
         without: Sequence[str] = (),
         hierarchy: Arrangement = "ranked",
@@ -93,6 +99,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.method, self.labels, self.max_labels, self.depth = method, labels, max_labels, depth
         self.min_score, self.min_confidence, self.best_cut = min_score, min_confidence, best_cut
+        self.thresholds = thresholds
         self.only, self.without, self.hierarchy, self.per_branch = only, without, hierarchy, per_branch
         self.sparse_output, self.memory = sparse_output, memory
         self._options = options
@@ -113,10 +120,14 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _zeros_and_ones(y)
         vocabulary = self._vocabulary(y)
         learns = find_method(self.method).learns
-        gold = None if y is None or learns == "nothing" else list(_ids_or_names(y, vocabulary))
-        if gold is None and learns == "labels":
-            raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
-        tagger = self._train_or_load(texts, vocabulary, gold)
+        reads = learns != "nothing" or self.thresholds
+        gold = None if y is None or not reads else list(_ids_or_names(y, vocabulary))
+        if gold is None and (learns == "labels" or self.thresholds):
+            method = f"{self.method}{', with thresholds,' * bool(self.thresholds)}"
+            raise ConfigError(f"{method} learns from labels: fit(X, y) needs y, which is None")
+        tagger = self._train_or_load(texts, vocabulary, None if learns == "nothing" else gold)
+        if gold is not None and self.thresholds:
+            tagger = self._tune(tagger, list(to_documents(texts, vocabulary.has)), gold)
         tagger.check(self._suggest_options(tagger.estimates_confidence))
         self.tagger_: Tagger = tagger
         self.classes_: NDArray[np.str_] = np.array(vocabulary.ids)
@@ -231,14 +242,17 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _suggest_options(self, estimates_confidence: bool = True) -> SuggestOptions:
         """Return which labels `predict` gives, see the class. estimates_confidence: whether the tagger does."""
-        cuts_by_confidence = self.best_cut or self.min_confidence is not None
+        if self.thresholds:
+            parse_aim(self.thresholds)
+        cuts_by_confidence = self.best_cut or self.thresholds or self.min_confidence is not None
         min_score = self.min_score if cuts_by_confidence else self._min_score_or_boundary
-        limits = min_score, self.min_confidence, self.max_labels, self.best_cut
+        limits = min_score, self.min_confidence, self.max_labels, self.best_cut, self.thresholds or None
         is_limited = any(limit is not None for limit in limits)
         return SuggestOptions(
             k=self._most_labels if is_limited or estimates_confidence else FIRST,
             min_score=min_score,
             best_cut=not is_limited and estimates_confidence if self.best_cut is None else self.best_cut,
+            thresholds=bool(self.thresholds),
             min_confidence=self.min_confidence,
             only=self.only,
             without=self.without,
@@ -271,6 +285,20 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not folder.exists():
             self._train(documents, vocabulary, gold).save(folder, overwrite=True)  # another process may have been first
         return load(folder)
+
+    def _tune(self, tagger: Tagger, documents: Sequence[Document], gold: list[list[str]]) -> Tagger:
+        """Add thresholds, found on each fifth of the documents by a tagger of the others. Equal texts stay together."""
+        labels, learns = tagger.vocabulary, find_method(self.method).learns != "nothing"
+        folds = assign_folds(len(documents), FOLDS if learns else 1)[text_groups(documents)]
+        known, parts = labels.gold(with_labels(documents, gold), unknown="ignore"), list[tuple[Run, Run]]()
+        for fold in np.unique(folds):
+            part, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            taught = [gold[place] for place in others.tolist()]
+            other = self._train_or_load(take_documents(documents, others), labels, taught) if learns else tagger
+            parts.append((other.tag(take_documents(documents, part), self.depth), known.take(part)))
+        run, right = (Run.concat(runs) for runs in zip(*parts, strict=True))
+        found = Thresholds.fit(run, right, len(labels), parse_aim(self.thresholds))
+        return replace(tagger, steps=(*without_thresholds(tagger.steps), found))
 
     def _train(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
         options = {"progress": False, **self._options}

@@ -32,7 +32,7 @@ ARGUMENTS: dict[str, list[str]] = {
 }
 "The commands that write files, with what they read; each needs its output besides."
 
-FOLDERS = {("train", "output"), ("batch", "output"), ("serve", "save_to"), ("models", "folder")}
+FOLDERS = {("train", "output"), ("evaluate", "output"), ("batch", "output"), ("serve", "save_to"), ("models", "folder")}
 "Paths of folders that are written, which are checked where they are claimed."
 
 READ = {

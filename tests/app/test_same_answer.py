@@ -19,6 +19,7 @@ from tests.whole_vocabulary import ENGLISH, SKOS
 import tagwright as tw
 from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.combining.confidence import LIKELY, Curve, squash_score
+from tagwright.combining.thresholds import Thresholds
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.server.application import application
@@ -59,11 +60,16 @@ CUTS: list[Question] = [
 OWN_CUTS: list[Question] = [
     {"best_cut": True},
     {"best_cut": True, "k": 2, "min_confidence": 0.4},
+    {"thresholds": True},
+    {"thresholds": True, "k": 1},
     {"min_score": 1.0},
     {"min_score": -1e9, "k": 2},
     {"min_score": 1e9},
 ]
 "What Annif's interface cannot ask."
+
+LEAST = {"http://e/1": 0.9, "http://e/2": 0.9}
+"Thresholds of labels; of the others 0. A logistic curve over standard scores of four labels is below 0.9 everywhere."
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +84,8 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
 @pytest.fixture
 def sure(tagger: Tagger) -> Tagger:
     """The same with confidences."""
-    return replace(tagger, steps=(WeightedSum(), Curve(slope=1.0, intercept=0.0)))
+    least = np.array([*(LEAST.get(id_, 0.0) for id_ in tagger.vocabulary.ids), 0.5], np.float32)
+    return replace(tagger, steps=(WeightedSum(), Curve(slope=1.0, intercept=0.0), Thresholds(least)))
 
 
 def ways_to_ask(tagger: Tagger, run: Command, desk: Path) -> Ways:
@@ -181,10 +188,11 @@ def _answered(tagger: Tagger, address: str, settings: SuggestOptions = SuggestOp
 
 def _expected(tagger: Tagger, question: Question) -> list[str]:
     """Worked out from all suggestions by the meaning of each option."""
-    found = tagger.suggest(ENGLISH, k=100)[: question.get("k", 10)]
+    every, own = tagger.suggest(ENGLISH, k=100), LEAST if question.get("thresholds") else {}
+    found = [each for each in every if (each.confidence or 0.0) >= own.get(each.id, 0.0)][: question.get("k", 10)]
     if question.get("best_cut"):
         surest = sorted((each.confidence or 0.0 for each in found), reverse=True)
-        f1 = [2 * sum(surest[:size]) / (size + sum(surest)) for size in range(1, len(surest) + 1)]
+        f1 = [(2 * sum(surest[:size]) + 0.8) / (size + sum(surest) + 2) for size in range(1, len(surest) + 1)]
         least = surest[f1.index(max(f1))]
         found = [each for each in found if (each.confidence or 0.0) >= least]
     enough = [each for each in found if each.score >= question.get("min_score", -np.inf)]
@@ -239,6 +247,38 @@ def test_the_same_cut_gets_the_same_answer(
     elif way != "batch":
         with pytest.raises(ConfigError, match="this tagger does not estimate confidences"):
             ask({"min_confidence": 0.5})
+        with pytest.raises(ConfigError, match="best_cut and thresholds both say how many labels"):
+            ask({"best_cut": True, "thresholds": True})
+
+
+def test_a_tagger_without_thresholds_says_how_to_find_some(sure: Tagger) -> None:
+    untuned = replace(sure, steps=sure.steps[:2])
+    with pytest.raises(ConfigError, match=r"no thresholds of its labels; tagwright evaluate DOCS .*--tune f1"):
+        untuned.suggest(ENGLISH, thresholds=True)
+
+
+def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagger: Tagger, desk: Path) -> None:
+    """The four labels of the text are gold, so that all are to be suggested, in Python and on the command line."""
+    unsure = replace(tagger, steps=(WeightedSum(), Curve(slope=1.0)))
+    unsure.save(desk / "model")
+    labelled = [{"id": str(n), "text": ENGLISH, "labels": list(tagger.vocabulary.ids)} for n in range(10)]
+    write("gold.jsonl", labelled)
+    asked = ("evaluate", "gold.jsonl", "--model", "model", "--quiet")
+    found = run(*asked, "--tune", "f1", "--output", "tuned", "--json")
+    compared = json.loads(found.out)["measures"]
+    assert [compared[f"{name}@100"]["b"] for name in ("micro-F1", "macro-F1", "micro-P")] == [1, 1, 1]
+    assert len(tw.load(desk / "tuned").suggest(ENGLISH, thresholds=True)) == 4
+    run(*asked, "--tune", "precision=0.5", "--output", "model")
+    assert len(tw.load(desk / "model").suggest(ENGLISH, thresholds=True)) == 4
+    for flags, problem in (
+        (("--tune", "best"), "expected f1, or a precision"),
+        (("--output", "other"), "--output needs --tune"),
+        (("--tune", "f1", "--report", "a.html"), "--tune no --run, --train, --report"),
+        (("--tune", "f1", "--output", "tuned"), "tuned"),
+    ):
+        refused = run(*asked, *flags)
+        assert refused.code == 2
+        assert problem in refused.err
 
 
 def _in_this_process(shards: Any, folder: Path, _: str, options: Any, __: int) -> Any:

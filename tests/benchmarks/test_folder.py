@@ -29,6 +29,7 @@ COMMANDS = {
     "names --made-up 1000": Made("names", ("speed",)),
     "curve --corpora tib --sizes 20 --draws 1": Made("curve", ("few labels",)),
     "curve_methods --corpora tib --sizes 0 20": Made("curve-methods", ("single methods",)),
+    "cuts --corpora tib --work WORK": Made("cuts", ("best cut", "thresholds of labels")),
     "auto_draws --corpora tib --sizes 10 --draws 0 --work WORK": Made("auto-draws", ("auto draws",)),
     "calibration fit": Made("calibration", ("label-free",)),
     "supervised --corpora tib --rows SVM omikuji --work WORK": Made(
@@ -46,7 +47,7 @@ COMMANDS = {
 }
 "Command -> what it makes."
 
-TRAINED = ("calibration", "curve", "curve_methods", "auto_draws", "fulltext", "weights", "zeroshot")
+TRAINED = ("calibration", "curve", "curve_methods", "cuts", "auto_draws", "fulltext", "weights", "zeroshot")
 "Commands that train or tag for seconds, also on a small corpus."
 
 SLOW = (

@@ -37,6 +37,12 @@ def test_standard_measures_of_a_small_run() -> None:
     assert found["answered"] == pytest.approx(2 / 3)
 
 
+def test_micro_measures_are_ratios_of_sums_over_documents() -> None:
+    """Of the first three, 3 of 5 suggestions are right, of 5 gold labels; of the first one, 1 of 2."""
+    found = values(evaluate(RUN, GOLD, measures=["micro-F1@3", "micro-P@3", "micro-F1@1", "micro-P@1"], samples=10))
+    assert [*found.values()] == pytest.approx([6 / 10, 3 / 5, 2 / 7, 1 / 2])
+
+
 def test_a_label_slice_keeps_its_labels_only_in_gold_and_suggestions() -> None:
     slices = evaluate(RUN, GOLD, train=TRAIN, samples=10).slices
     assert {name: part.documents for name, part in slices.items()} == {

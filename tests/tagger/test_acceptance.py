@@ -23,9 +23,9 @@ def ranked(rows: list[list[float]]) -> tuple[Run, np.ndarray[tuple[int], np.dtyp
 
 
 def test_no_label_is_given_where_none_is_likelier_than_the_best_expected_f1() -> None:
-    """One label of confidence .5, of .75 in all: 2 * .5 / (1 + .75) = .571; both: 1.5 / 2.75 = .545."""
-    run, confidence = ranked([[0.5, 0.25]] * 2)
-    run = replace(run, none=np.array([0.56, 0.58], np.float32))
+    """One label of .5, of .6 in all: (1 + .8) / (1 + .6 + 2) = .5; both: (1.2 + .8) / (2 + .6 + 2) = .435."""
+    run, confidence = ranked([[0.5, 0.1]] * 2)
+    run = replace(run, none=np.array([0.49, 0.51], np.float32))
     assert best_cut(run, confidence).tolist() == [True, False, False, False]
 
 
@@ -37,10 +37,20 @@ def test_best_cut_has_the_greatest_expected_f1_of_all_cuts(rows: list[list[float
         falling = sorted(row, reverse=True)
         if not sum(row):
             continue
-        scores = [2 * sum(falling[:m]) / (m + sum(row)) for m in range(1, len(row) + 1)]
+        scores = [(2 * sum(falling[:m]) + 0.8) / (m + sum(row) + 2) for m in range(1, len(row) + 1)]
         chosen = kept[start:end]
         assert scores[int(chosen.sum()) - 1] == pytest.approx(max(scores))
         assert sorted(confidence[start:end][chosen].tolist(), reverse=True) == falling[: int(chosen.sum())]
+
+
+def test_a_document_of_which_hardly_anything_is_known_gets_few_labels() -> None:
+    """Of 19 confidences of 0.1, one has (0.2 + 0.8) / (1 + 1.9 + 2) = 0.204, all (3.8 + 0.8) / (19 + 1.9 + 2) = 0.201.
+
+    Of 21, it is 1 / 5.1 = 0.196 and 5 / 25.1 = 0.199. Without the prior, 0.2 / 2.9 and 3.8 / 20.9 of 19.
+    """
+    for count, kept in ((19, 1), (21, 21)):
+        assert best_cut(*ranked([[0.1] * count])).sum() == kept
+    assert best_cut(*ranked([[0.1] * 19]), prior=0.0).sum() == 19
 
 
 def test_labels_that_are_no_suggestions_are_missed_at_every_threshold() -> None:

@@ -260,6 +260,9 @@ class Cut(Arranged, Conditions):
             help="Keep the number of labels per document with the highest expected F1, as the tagger estimates it.",
         ),
     ] = False
+    thresholds: Annotated[
+        bool, typer.Option("--thresholds", help="Only labels as sure as the thresholds of `evaluate --tune` ask for.")
+    ] = False
     exclude_self: ExcludeSelf = False
 
 

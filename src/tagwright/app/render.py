@@ -98,8 +98,8 @@ def print_scores(scores: Scores, *, as_json: bool) -> None:
         show_table(slice_rows(scores), "the same, by kinds of documents and labels")
 
 
-def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
-    """Print a comparison of runs. runs: name -> file."""
+def print_comparison(compared: Comparisons, runs: Mapping[str, Path | str], *, as_json: bool) -> None:
+    """Print a comparison of runs. runs: name -> file, or what it is."""
     if as_json:
         print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json()})
         return

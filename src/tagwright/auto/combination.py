@@ -16,6 +16,7 @@ from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import Step, before_last, find_last
+from tagwright.combining.thresholds import without_thresholds
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
@@ -276,4 +277,4 @@ def _without_appended(steps: Sequence[Step]) -> tuple[Step, ...]:
 def _ranked_first(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps on top of which more is learned: at most one learned combiner."""
     inner = before_last(steps, LearnedCombiner)
-    return inner if find_last(inner, LearnedCombiner) else tuple(steps)
+    return inner if find_last(inner, LearnedCombiner) else without_thresholds(steps)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without_thresholds
 from tagwright.core.display import list_first
 from tagwright.core.progress import bar
 from tagwright.data import run_files
@@ -37,6 +38,8 @@ from tagwright.types import Document, Longs, Mask, Run
 
 DEPTH = 100
 "Suggestions of each document that are scored."
+
+OF_CUTS = (f"micro-F1@{DEPTH}", f"macro-F1@{DEPTH}", f"micro-P@{DEPTH}")
 
 _log = logging.getLogger(__name__)
 
@@ -283,6 +286,25 @@ def compare(runs: Mapping[str, Run], data: EvaluationSet, measures: Sequence[str
         measures=measures,
         propensity=data.propensity,
     )
+
+
+def tune(tagger: Tagger, run: Run, data: EvaluationSet, aim: str) -> tuple[Tagger, Comparisons]:
+    """Return the tagger with thresholds, and what A, one for all labels, gives beside B, one for each label.
+
+    run: what the tagger suggests for the scored documents, from which it has not learned. aim: "f1", or a precision, as
+    in "precision=0.8", see `Thresholds.fit`, which says what is raised. To compare, each fifth of the documents is cut
+    by thresholds of the others, and all are measured together: a label that the others lack counts too.
+    """
+    precision, labels, cuts = parse_aim(aim), len(data.vocabulary), list[tuple[Run, Run, Run]]()
+    order = np.random.default_rng(0).permutation(len(data.gold))
+    for part in np.array_split(order, FOLDS):
+        others = np.setdiff1d(order, part)
+        each = Thresholds.fit(run.take(others), data.gold.take(others), labels, precision)
+        common = Thresholds(np.full_like(each.values, each.values[-1]))
+        cuts.append((common.cut(run.take(part)), each.cut(run.take(part)), data.gold.take(part)))
+    one, each_label, gold = (Run.concat(parts) for parts in zip(*cuts, strict=True))
+    steps = *without_thresholds(tagger.steps), Thresholds.fit(run, data.gold, labels, precision)
+    return replace(tagger, steps=steps), compare_all({"A": one, "B": each_label}, gold, measures=OF_CUTS)
 
 
 def ancestors_in(vocabulary: Vocabulary) -> Any:

@@ -377,6 +377,8 @@ SENTENCES = {
     "documents; the main measure of Annif.",
     "nDCG": "Like precision, but a right label counts more the earlier it stands; 100 is the best possible order.",
     "success": "The share of documents with at least one right label among the first k suggestions.",
+    "micro-F1": "F1 over all documents together: of their first k suggestions and their right labels, each summed.",
+    "micro-P": "The share that is right of the first k suggestions of all documents: only those that are made count.",
     "macro-F1": "F1 of each label by itself, averaged over the labels: rare labels count as much as common ones.",
     "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
     "hP": "Precision over the first k suggestions and the right labels, each with all labels above them: a suggestion "
@@ -405,13 +407,14 @@ place in the next table that fits what it is computed from; in `STANDARD`, where
 _ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}
 _ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
 _ON_OVERLAP = {"hP": AncestorOverlap.precision, "hR": AncestorOverlap.recall, "hF": AncestorOverlap.f1}
+_MICRO = ("micro-F1", "micro-P")
 _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
-_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MACRO, *_ON_OVERLAP)
+_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MICRO, *_MACRO, *_ON_OVERLAP)
 _SYNONYMS: Mapping[str, str] = {
     "precision": "P", "prec": "P", "p": "P", "accuracy": "P", "acc": "P", "recall": "R", "r": "R", "f": "F1",
-    "fscore": "F1", "microf1": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
+    "fscore": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
     "averageprecision": "nDCG", "mrr": "nDCG", "hit": "success", "hits": "success", "hitrate": "success",
 }  # fmt: skip
 "Names of measures in other software, without case and punctuation -> the nearest kind here."
@@ -454,6 +457,9 @@ def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run)
             return _ON_OVERLAP[kind](overlap(k))
         if gains is not None and kind in _ON_GAINS:
             return _ON_GAINS[kind](gains, k)
+        if kind in _MICRO:
+            right, made = hits.top(k).sum(axis=1), np.minimum(np.diff(run.indptr), k)
+            return (right, made) if kind == "micro-P" else (2 * right, made + hits.gold_counts)
         if kind == "F1":
             values = metrics.sample_f1(hits, np.diff(run.indptr), k)
         else:

@@ -68,6 +68,7 @@ OPTIONS: Mapping[str, Schema] = {
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the tagger's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
+    "thresholds": schema("boolean", "Only labels as sure as their own thresholds ask for, if the tagger has these."),
     **LABEL_RULES,
     "names_in": schema("string", "Of the names, a code such as sv; without one, or a name in it: preferred names."),
     "language": schema("string", "Language of the text; recognised by default."),
@@ -222,7 +223,7 @@ class JsonApi:
         rules = model.options(
             k=options.get("limit", MAX_LABELS),
             min_confidence=options.get("threshold", 0),
-            **{name: options.get(name) for name in ("min_score", "best_cut", *LABEL_RULES)},
+            **{name: options.get(name) for name in ("min_score", "best_cut", "thresholds", *LABEL_RULES)},
         )
         if options.get("language"):
             documents = [in_language(document, _code(options["language"])) for document in documents]

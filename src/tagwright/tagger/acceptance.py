@@ -23,6 +23,9 @@ from tagwright.types import Longs, Mask, Run
 
 Confidences: TypeAlias = NDArray[np.floating]
 
+PRIOR = 2.0
+"Chosen with each corpus left out, see `best_cut` (`python -m benchmarks cuts`)."
+
 Arrangement: TypeAlias = Literal["ranked", "narrowest", "all"]
 "How narrow or broad the labels of a document are, see `SuggestOptions`."
 
@@ -33,6 +36,7 @@ class SuggestArguments(TypedDict, total=False):
     min_score: float | None
     min_confidence: float | None
     best_cut: bool
+    thresholds: bool
     exclude_self: bool
     only: Sequence[str]
     without: Sequence[str]
@@ -58,6 +62,9 @@ class SuggestOptions(Checked):
 
     best_cut: bool = False
     "Of each document as many labels as have the greatest expected F1, by their confidences."
+
+    thresholds: bool = False
+    "Only labels as sure as their own thresholds ask for, which `evaluate --tune` finds on labelled documents."
 
     exclude_self: bool = False
     "Never suggest the label that has the id of the document."
@@ -91,13 +98,15 @@ class SuggestOptions(Checked):
         if str(self.hierarchy) == "parents":  # until 0.12
             raise ConfigError("no hierarchy parents since 0.11; a lower min_confidence does as well")
         super().__post_init__()
+        if self.best_cut and self.thresholds:
+            raise ConfigError("best_cut and thresholds both say how many labels; ask for one of them")
 
     def check(self, confident: bool) -> None:
         """Raise ConfigError where these options ask for confidences and the tagger does not estimate any."""
-        if not confident and (self.best_cut or self.min_confidence):
+        if not confident and (self.best_cut or self.thresholds or self.min_confidence):
             raise ConfigError(
                 "this tagger does not estimate confidences (those of all methods do); train it again, or leave out the "
-                "least confidence and the best cut, and cut by the score or the number of labels"
+                "least confidence, best cut and thresholds, and cut by the score or the number of labels"
             )
 
     def accepts(self, run: Run) -> Mask:
@@ -125,15 +134,16 @@ class SuggestOptions(Checked):
         return enough & (run.confidences >= (self.min_confidence or 0.0))
 
 
-def best_cut(run: Run, confidence: Confidences) -> Mask:
+def best_cut(run: Run, confidence: Confidences, prior: float = PRIOR) -> Mask:
     """(suggestions,) true for the surest of each document, as many as have the greatest expected F1.
 
     Of the surest m, 2 * S_m / (m + S), with S_m the sum of their confidences and S that of all suggestions: expected
-    right labels over suggested and expected gold ones (the ratio of expectations; Ye et al. 2012). Confidences that are
-    worth something are needed: where all are too low, too little is cut off. None are given where that no label fits is
-    likelier than the expected F1 of the best cut: F1 is 1 then, of a document without gold labels.
+    right labels over suggested and expected gold ones (the ratio of expectations; Ye et al. 2012). `prior` is added to
+    the latter, 0.4 times as much to the former, an F1 of 0.4: else documents of which hardly anything is known get many
+    labels, which cost micro-F1 more than they bring.
+    None are given where that no label fits is likelier than the best of this: F1 is 1 then.
 
-    Confidences 0.9, 0.3, 0.1 sum to 1.3: 1.8 / 2.3 = 0.78 for one label, 2.4 / 3.3 = 0.73 for two.
+    Confidences 0.9, 0.3, 0.1 sum to 1.3: 2.6 / 4.3 = 0.605 for one label, 3.2 / 5.3 = 0.604 for two.
 
     >>> best_cut(Run.from_rows([{7: 3.0, 8: 2.0, 9: 1.0}]), np.array([0.9, 0.3, 0.1])).tolist()
     [True, False, False]
@@ -143,7 +153,7 @@ def best_cut(run: Run, confidence: Confidences) -> Mask:
     sums = np.cumsum(confidence[order], dtype=np.float64)
     starts = np.repeat(np.concatenate([[0.0], sums])[run.indptr[:-1]], np.diff(run.indptr))
     total = np.bincount(rows, confidence, len(run))[rows]
-    value = 2 * (sums - starts) / np.maximum(run.ranks + total, 1e-300)
+    value = (2 * (sums - starts) + 0.4 * prior) / (run.ranks + total + prior)
     best = np.full(len(run), -1.0)
     np.maximum.at(best, rows, value)
     cut = np.zeros(len(run), np.int64)

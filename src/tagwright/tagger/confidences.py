@@ -10,6 +10,7 @@ from tagwright.combining.fusion import REFERENCE_RANKS
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.steps import Step, find_last
+from tagwright.combining.thresholds import without_thresholds
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.data.corpus import take_documents
 from tagwright.tagger.pipeline import Tagger
@@ -55,8 +56,8 @@ def remove_taught(tagger: Tagger) -> LabelFree:
 
 
 def with_confidence(steps: Sequence[Step], confidence: Confidence | None) -> tuple[Step, ...]:
-    """Return the steps with other confidences, or without any, where they stand; else after the ranking."""
-    known = confidence_of(steps)
+    """Return the steps with other confidences, or none, where they stand; else after the ranking. Thresholds go."""
+    steps, known = without_thresholds(steps), confidence_of(steps)
     places = [number for number, step in enumerate(steps) if step is known]
     rest = [step for step in steps if step is not known]
     place = places[0] if places else len(rest)

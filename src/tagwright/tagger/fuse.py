@@ -8,6 +8,7 @@ from typing import TypeVar
 from tagwright.combining.confidence import confidence_of
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.steps import find_last
+from tagwright.combining.thresholds import without_thresholds
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.tagger.pipeline import Tagger
@@ -43,8 +44,9 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
 
 def plain_sum(tagger: Tagger) -> WeightedSum | None:
     """Return the weighted sum that ranks, perhaps with confidences; None where there is any other step."""
-    combined, confidence = find_last(tagger.steps, WeightedSum), confidence_of(tagger.steps)
-    return combined if all(step is combined or step is confidence for step in tagger.steps) else None
+    steps = without_thresholds(tagger.steps)
+    combined, confidence = find_last(steps, WeightedSum), confidence_of(steps)
+    return combined if all(step is combined or step is confidence for step in steps) else None
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:

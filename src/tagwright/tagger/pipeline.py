@@ -14,6 +14,7 @@ from tagwright.combining.legacy import as_step, load_steps
 from tagwright.combining.none_fits import with_none
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, find_last
+from tagwright.combining.thresholds import Thresholds
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, show
@@ -319,12 +320,22 @@ class Tagger:
     ) -> Run:
         """Return the labels to suggest of a ranking of these documents, see `cut.cut_ranking`."""
         own = self.vocabulary.own(documents) if options.exclude_self else None
+        if options.thresholds:
+            ranking = self._thresholds().cut(ranking)
         return cut_ranking(self.vocabulary, ranking, options, own, served)
 
     def check(self, options: SuggestOptions) -> None:
-        """Raise ConfigError for conditions that fit no label, and for confidences that are not estimated."""
+        """Raise ConfigError for conditions that fit no label, for confidences or thresholds that the tagger lacks."""
         options.check(self.estimates_confidence)
+        if options.thresholds:
+            self._thresholds()
         allowed_by(self.vocabulary, options)
+
+    def _thresholds(self) -> Thresholds:
+        if (found := find_last(self.steps, Thresholds)) is None:
+            remedy = "tagwright evaluate DOCS --model DIR --tune f1 --output DIR adds them; or use the best cut"
+            raise ConfigError(f"this tagger has no thresholds of its labels; {remedy}")
+        return found
 
     @named_arguments
     def tag(self, documents: Texts, k: int = MAX_LABELS, **rules: Unpack[SuggestArguments]) -> Run:
@@ -353,11 +364,11 @@ class Tagger:
         documents: a text, Document or record; or several, a column or table (pandas, polars, Arrow, Hugging
         Face), a Corpus, a Path to read. progress: show progress bars on a terminal. rules: min_score, min_confidence
         leave out labels with less; best_cut=True keeps the number of labels with the highest expected F1, estimated
-        from confidences; exclude_self=True leaves out the label that has the id of the document; only, without are
-        conditions on labels, such as "notation:33*", and hierarchy, per_branch ask for narrow or broad labels, see
-        `SuggestOptions`. Raises InputError for anything that is not a
-        document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates no confidences, and for
-        a condition that no label fulfils.
+        from confidences; thresholds=True those that reach the threshold of their label; exclude_self=True leaves out
+        the label that has the id of the document; only, without are conditions on labels, such as "notation:33*", and
+        hierarchy, per_branch ask for narrow or broad labels, see `SuggestOptions`. Raises InputError for anything that
+        is not a document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates no
+        confidences, for thresholds if it has none, and for a condition that no label fulfils.
 
         >>> from tagwright.tagger import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -54,25 +54,38 @@ def evaluate(
         typer.Option(help="Write a TSV with the scores of every label."),
     ] = None,
     report: Report = None,
+    tune: Annotated[
+        str, typer.Option(metavar="AIM", help="Find thresholds for `suggest --thresholds`: by f1, or precision=0.8.")
+    ] = "",
+    output: Annotated[Path | None, typer.Option(help="With --tune: save the tagger with its thresholds there.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render
+    from tagwright.combining.thresholds import parse_aim
+    from tagwright.core.atomic import check_replaceable
     from tagwright.data.published import read_candidates
     from tagwright.evaluation import dataset, scores
     from tagwright.evaluation.none_fits import tell_apart
     from tagwright.evaluation.report import page
+    from tagwright.tagger.pipeline import KIND
 
-    if run and (chosen.model or chosen.settings):
-        raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
-    if run and candidates:
-        raise TagwrightError("candidates are ranked by a tagger, and --run names a run file; leave out one of them")
-    if run and out_of_domain:
-        raise TagwrightError(
-            "documents out of domain are tagged, and --run names a run file; leave out --out-of-domain"
-        )
-    names = _parse_measures(measures)
+    _refuse(
+        {
+            "a run is scored without a tagger: with --run leave out --model and --set": run
+            and (chosen.model or chosen.settings),
+            "candidates are ranked by a tagger, and --run names a run file; leave out one of them": run and candidates,
+            "documents out of domain are tagged, and --run names a run file; leave out --out-of-domain": run
+            and out_of_domain,
+            "--output is where a tagger with thresholds is saved; add --tune f1": output and not tune,
+            "--tune allows no --run, --train, --report, --per-label, --measures, --out-of-domain": tune
+            and (run or train or report or per_label or measures or out_of_domain),
+        }
+    )
+    names, _ = _parse_measures(measures), tune and parse_aim(tune)
+    if output:
+        check_replaceable(output, KIND, overwrite=output == chosen.model)
     corpus = inputs.read(docs, reading, chosen)
     seen = inputs.read(train, reading, chosen) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
@@ -87,6 +100,12 @@ def evaluate(
         if candidates:
             given = read_candidates(candidates, [corpus.ids[place] for place in task.positions], labels.index)
         suggested = dataset.tag(tagger, task, dataset.depth_for(names), str(chosen.model or "the tagger"), given)
+    if tagger and tune:
+        tuned, compared = dataset.tune(tagger, suggested, task, tune)
+        if output:
+            tuned.save(output, overwrite=output == chosen.model)
+        render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, as_json=as_json)
+        return
     if per_label:
         scores.write_label_scores(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
@@ -152,6 +171,12 @@ def compare(
         notes = {**{name: str(file) for name, file in sources.items()}, **_origin(task, docs, labels or files[-1])}
         page.write_page(page.comparison_page(comparison, notes), report)
     render.print_comparison(comparison, sources, as_json=as_json)
+
+
+def _refuse(problems: Mapping[str, object]) -> None:
+    """Raise TagwrightError for the first problem that there is: options that do not go together, and what to do."""
+    if problem := next((problem for problem, there in problems.items() if there), ""):
+        raise TagwrightError(problem)
 
 
 def _parse_measures(measures: str) -> list[str] | None:
