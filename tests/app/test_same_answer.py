@@ -272,8 +272,8 @@ def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagg
     assert len(tw.load(desk / "model").suggest(ENGLISH, thresholds=True)) == 4
     for flags, problem in (
         (("--tune", "best"), "expected f1, or a precision"),
-        (("--output", "other"), "--output needs --tune"),
-        (("--tune", "f1", "--report", "a.html"), "--tune no --run, --train, --report"),
+        (("--output", "other"), "add --tune f1"),
+        (("--tune", "f1", "--report", "a.html"), "--tune allows no --run, --train, --report"),
         (("--tune", "f1", "--output", "tuned"), "tuned"),
     ):
         refused = run(*asked, *flags)
