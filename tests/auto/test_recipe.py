@@ -242,6 +242,7 @@ def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
         asked.append(len(texts))
         return encode(texts, **options)
 
+    tagger.tag(OTHERS[:1])  # reads the general topics
     monkeypatch.setattr(dense.encoder, "encode", counted)
     found = tagger.tag(OTHERS, k=3)
     assert asked == [len(OTHERS)]
