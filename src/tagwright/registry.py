@@ -65,7 +65,7 @@ OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS, "comb
 
 COMMANDS = (
     "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "models",
-    "monitor", "read", "cache", "mcp", "demo",
+    "monitor", "read", "convert", "cache", "mcp", "demo",
 )  # fmt: skip
 """Our commands, in the order of `tagwright --help`: each is the function of its name in the module of its name in
 `tagwright.app.commands`."""
