@@ -79,6 +79,16 @@ def test_labels_of_attention_xml_are_words(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_packed_files_are_read_alike(tmp_path: Path) -> None:
+    for path in (of_attention(tmp_path), of_pecos(tmp_path), tmp_path / "train_labels.txt"):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert [each.labels for each in read(tmp_path / "train_raw_texts.txt.gz")] == [("bees", "wings"), ("tax_law",), ()]
+    assert [each.labels for each in read(tmp_path / "X.trn.txt.gz")] == [("#1",), ("#0", "#2"), ()]
+    assert Vocabulary.read(tmp_path / "train_labels.txt.gz").ids == ("bees", "wings", "tax_law")
+    assert "is a training file" in refusal(tmp_path / "train_labels.txt.gz")
+
+
 def test_a_stored_zero_is_no_label(tmp_path: Path) -> None:
     matrix = csr_matrix((np.array([0.0, 1.0]), np.array([0, 2]), np.array([0, 2, 2, 2])), (3, 3))
     assert [each.labels for each in read(of_pecos(tmp_path, matrix))] == [("#2",), (), ()]

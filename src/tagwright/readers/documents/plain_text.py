@@ -72,7 +72,7 @@ def refuse_training_file(text: str, path: Path) -> None:
     ]
     kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
     is_sparse = len(lines) > 1 and bool(re.fullmatch(r"\d+[ \t]+\d+[ \t]+\d+", lines[0]))
-    if not (re.fullmatch(_TRAINING_NAMES, path.name) and len(lines) > 1):
+    if not (re.fullmatch(_TRAINING_NAMES, path.name.removesuffix(".gz")) and len(lines) > 1):
         lines = lines[1:] if len(lines) > 1 and re.fullmatch(r"\d+[ \t]+\d+(?:[ \t]+\d+)?", lines[0]) else lines
         matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in _TRAINING_LINES.items()}
         is_arff = re.search(r"(?ims)^@relation\s.*^@(?:attribute|data)\b", "\n".join(lines))

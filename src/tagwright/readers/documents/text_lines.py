@@ -27,8 +27,9 @@ def labels_beside(path: Path) -> Path | None:
     >>> str(labels_beside(Path("X.trn.txt"))), str(labels_beside(Path("train_raw_texts.txt")))
     ('Y.trn.npz', 'train_labels.txt')
     """
-    found = _NAME.fullmatch(path.name)
-    return path.with_name(f"Y.{found[1]}.npz" if found[1] else f"{found[2]}labels.txt") if found else None
+    name, packed = path.name.removesuffix(".gz"), path.suffix * (path.suffix == ".gz")
+    found = _NAME.fullmatch(name)
+    return path.with_name(f"Y.{found[1]}.npz" if found[1] else f"{found[2]}labels.txt{packed}") if found else None
 
 
 def read_lines(path: Path) -> Iterator[Located]:
