@@ -66,7 +66,7 @@ OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS, "comb
 
 COMMANDS = (
     "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "models",
-    "monitor", "read", "cache", "mcp", "demo",
+    "monitor", "read", "convert", "cache", "mcp", "demo",
 )  # fmt: skip
 """Our commands, in the order of `tagwright --help`: each is the function of its name in the module of its name in
 `tagwright.app.commands`."""
@@ -78,10 +78,11 @@ class Method:
 
     The module has `Config`, the class of its options; `fit(documents, labels, config, steps, **arguments)`, which
     returns a tagger; and `paper()`, the settings of its paper, if there is one. names: of these three, where they are
-    others. learns: from nothing, texts, labels, or either texts or labels; methods that learn from labels get `gold`.
-    accepts: the other arguments of a training that it accepts, see `api.options.ARGUMENTS`. needs: packages that are no
-    dependencies. continues: what it trains of a tagger that it continues from: its encoder, which it must be given; or
-    the ranking of its stages. encodes: its encoder is used as it is, not trained, so that it may be any object.
+    others. `published_code()`: the same as the authors' programs have them, where they differ. learns: from nothing,
+    texts, labels, or either texts or labels; methods that learn from labels get `gold`. accepts: the other arguments of
+    a training that it accepts, see `api.options.ARGUMENTS`. needs: packages that are no dependencies. continues: what
+    it trains of a tagger that it continues from: its encoder, which it must be given; or the ranking of its stages.
+    encodes: its encoder is used as it is, not trained, so that it may be any object.
     """
 
     module: str
@@ -108,6 +109,11 @@ class Method:
     def paper(self) -> Callable[[], Any] | None:
         """The settings of its paper."""
         return getattr(import_module(self.module), self.names[2], None)
+
+    @property
+    def published_code(self) -> Callable[[], Any] | None:
+        """The settings of its paper with those that its authors' programs have instead."""
+        return getattr(import_module(self.module), "published_code", None) if self.names[2] == "paper" else None
 
 
 _FUSED = frozenset({"fuse", "fuse_with"})  # the stages alone determine the ranking, so fusing is possible

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -149,6 +149,50 @@ def test_futex_4_1() -> None:
     training = config.training
     assert (training.batch, training.learning_rate, training.weight_decay) == (8, 5e-5, 0.01)
     assert (training.warmup_steps, training.over(futex.CROSS).decay, training.epochs) == (100, 1.0, 20)
+
+
+def test_what_the_published_code_of_rts_has_instead() -> None:
+    """train.py: --model all-mpnet-base-v1; tokenizer_max_len is twice --max-len 80; (t, t) and (l, l) of titles."""
+    paper, code = rts.paper(), rts.published_code()
+    assert paper.encoder == "microsoft/mpnet-base"
+    assert code.encoder == "sentence-transformers/all-mpnet-base-v1"
+    assert (code.max_length, code.self_pairs, code.label_text) == (160, True, "name")
+    assert replace(code, encoder=paper.encoder, max_length=None, self_pairs=False, label_text="text") == paper
+
+
+@pytest.mark.parametrize("architecture", ["bi", "cross"])
+def test_what_the_published_code_of_micol_has_instead(architecture: Literal["bi", "cross"]) -> None:
+    """main.py: --learning_rate 5e-5, --weight_decay 0.01, --warmup_steps 100, --max_grad_norm 1; mag_prp/prepare.py."""
+    paper, code = micol.paper(architecture), micol.published_code(architecture)
+    training = code.training
+    assert (training.learning_rate, training.weight_decay, training.warmup_steps, training.clip) == (5e-5, 0.01, 100, 1)
+    assert (paper.by_value, code.by_value) == (False, True)  # prepare.py: a reference, then one of its documents
+    assert replace(code, by_value=False, training=paper.training) == paper
+
+
+def test_what_the_published_code_of_maclr_has_instead() -> None:
+    """examples/MACLR of PECOS. run.sh and accelerate_config.yaml: 16 pairs on each of 8 processes.
+
+    main.py: 4 labels of a process for the regularisation, a norm of at most 1, titles as labels. dataset.py: a title is
+    taken from a sentence unless random() is at most 0.1, and the first pseudo label of each kind is taken.
+    """
+    paper, code = maclr.paper(), maclr.published_code()
+    assert (code.training.batch, code.training.clip, code.sampled_labels) == (128, 1.0, 32)
+    assert (code.without_title, code.pseudo_labels, code.label_text) == (0.9, 1, "name")
+    same: dict[str, Any] = {"sampled_labels": None, "without_title": 0.0, "pseudo_labels": 3, "label_text": "text"}
+    assert replace(code, **same, training=paper.training) == paper
+
+
+def test_what_the_published_code_of_futex_has_instead() -> None:
+    """contrastive/prepare_train.py: the first paragraph when random() < 0.5, a reference and then one of its papers.
+
+    contrastive/main.py: --max_grad_norm 1. prepare_test.py and get_label_emb.py read the text of a label with its
+    description, as the paper says (3.1).
+    """
+    paper, code = futex.paper(), futex.published_code()
+    assert (code.abstract_chance, code.by_value, code.order, code.training.clip) == (0.5, True, "append", 1.0)
+    assert paper.label_text == code.label_text == "described"
+    assert replace(code, abstract_chance=0.0, by_value=False, order="example", training=paper.training) == paper
 
 
 def test_depl_a_1_3() -> None:

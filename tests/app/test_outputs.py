@@ -32,12 +32,15 @@ ARGUMENTS: dict[str, list[str]] = {
 }
 "The commands that write files, with what they read; each needs its output besides."
 
-FOLDERS = {("train", "output"), ("evaluate", "output"), ("batch", "output"), ("serve", "save_to"), ("models", "folder")}
+FOLDERS = {
+    ("train", "output"), ("evaluate", "output"), ("batch", "output"), ("serve", "save_to"), ("models", "folder"),
+    ("convert", "target"),
+}  # fmt: skip
 "Paths of folders that are written, which are checked where they are claimed."
 
 READ = {
     "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "reviews", "tokens",
-    "records", "log",
+    "records", "log", "source", "label_filter", "candidates",
 }  # fmt: skip
 "Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."
 

@@ -21,6 +21,8 @@ WITHIN_ONE_REVIEW = {"server/review/listing.py", "server/review/page.py", "serve
 "Ids of the review file, which has one text for each."
 IDS_ALONE = {
     "data/trec.py": "TREC's formats hold no texts",
+    "data/published.py": "published candidates name documents by id, and hold no texts",
+    "app/commands/evaluate.py": "the documents that were just read",
     "app/inputs.py": "a document that comes twice is refused",
     "app/commands/read.py": "prints qrels of the documents that were just read",
     "app/commands/suggest.py": "the documents that were just read",

@@ -264,7 +264,10 @@ def test_the_options_of_a_training_name_the_revision(hub: Hub) -> None:
 @pytest.mark.parametrize(
     ("files", "where"),
     [
-        (["config.json", "pytorch_model.bin"], r"has no safetensors weights, and"),
+        (
+            ["config.json", "pytorch_model.bin"],
+            r'weights, and.*"somebody/tiny@refs/pr/N".*tagwright convert IN OUT',
+        ),
         (["config.json"], "has no safetensors weights"),
         (["model.safetensors", "2_Dense/pytorch_model.bin"], "has no safetensors weights in 2_Dense"),
         (["pytorch_model.bin", "onnx/model.safetensors"], "has no safetensors weights, and"),

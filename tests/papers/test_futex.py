@@ -17,6 +17,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.papers import futex
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Distribution, Document, Floats, Label, Run, Section
@@ -131,6 +132,16 @@ def test_each_part_can_be_switched_off(
     expected = {name: kinds.get(name, "ExactMatch") for name in names.split()}
     assert {name: type(stage).__name__ for name, stage in tagger.stages.items()} == expected
     assert len(tagger.tag(PAPERS)) == len(PAPERS)
+
+
+@pytest.mark.parametrize(("label_text", "read"), [("both", "text"), ("described", "described"), ("name", "name")])
+def test_the_cross_encoder_reads_the_chosen_text_of_a_label(
+    label_text: Literal["both", "described", "name"], read: str, encoder: dict[str, str]
+) -> None:
+    config = replace(QUICK, encoder=encoder["transformer"], label_text=label_text, self_training=False)
+    stage = futex.fit(PAPERS, LABELS, config).stages["abstract"]
+    assert isinstance(stage, CrossEncoderReranker)
+    assert stage.options.label_text == read
 
 
 @pytest.mark.parametrize("text_field", ["title_and_abstract", "text"])

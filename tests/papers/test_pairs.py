@@ -170,6 +170,29 @@ def test_groups_join_a_document_a_title_shared_and_a_label_of_that_name_and_noth
     ]
 
 
+def test_self_pairs_are_titles_and_names_of_labels_with_themselves() -> None:
+    options = RtsOptions(min_words=1, max_words=1, segment_pairs=False, self_pairs=True)
+    documents = [Document("1", "Bees", "They fly."), Document("2", "Wasps")]
+    pairs = rts_pairs(documents, [Label("a", ("Insects", "Bugs"), "Six legs.")], options)(0)
+    assert sorted((pair.anchor, pair.positive) for pair in pairs) == [
+        ("Bees", "Bees"), ("Bees", "They"), ("Bees", "fly."), ("Insects", "Insects"), ("Wasps", "Wasps"),
+    ]  # fmt: skip
+
+
+def test_a_title_is_taken_out_of_most_sentences_of_its_context() -> None:
+    """Of 1,000 sentences 900 lose it, give or take 30: three standard deviations of about 9.5."""
+    documents = [Document("1", "Bees", " ".join(["All Bees fly."] * 1000)), Document("2", "Wasps", "They fly.")]
+    always = {pair.positive: pair.anchor for pair in ict_pairs(documents, without_title=1.0)(0)}
+    assert always == {"Bees": " ".join(["All  fly."] * 1000), "Wasps": "They fly."}
+    left = [
+        next(pair.anchor for pair in ict_pairs(documents, without_title=0.9)(epoch) if pair.positive == "Bees")
+        for epoch in range(2)
+    ]
+    assert all(70 <= context.count("Bees") <= 130 for context in left)
+    assert left[0] != left[1]  # drawn anew in each epoch
+    assert [pair.anchor.count("Bees") for pair in ict_pairs(documents[:1])(0)] == [1000]
+
+
 def test_ict_pairs_the_text_below_the_title_with_the_title_where_there_are_both() -> None:
     documents = [TWO_WORDS, Document("1", "No text"), Document("2", "", "No title")]
     assert texts(ict_pairs(documents)) == [("a b", "Title")]

@@ -54,12 +54,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / "docs.jsonl"), "--labels", str(folder / "labels.jsonl")]
 
 
-def train(method: str, data: list[str], output: Path, settings: list[str]) -> Tagger:
+def train(method: str, data: list[str], output: Path, settings: list[str], of: str = "--paper") -> Tagger:
     """The tagger that the command line trains with the settings of the paper and these."""
     options = [part for setting in settings for part in ("--set", setting)]
-    result = CliRunner().invoke(
-        app, ["train", method, *data, "--output", str(output), "--paper", "--no-check", *options]
-    )
+    result = CliRunner().invoke(app, ["train", method, *data, "--output", str(output), of, "--no-check", *options])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == 0, result.output
@@ -94,6 +92,35 @@ def test_the_paper_s_method_is_trained_with_another_encoder(
     assert options["encoder"].startswith(other)
     assert options["training"]["learning_rate"] == paper().training.learning_rate
     assert options["training"]["dropout"] == "all"
+
+
+@pytest.mark.parametrize("method", ["rts", "maclr", "micol", "futex"])
+def test_the_published_code_s_method_is_trained_with_another_encoder(
+    method: str, data: list[str], long: str, tmp_path: Path
+) -> None:
+    if method == "futex" and find_spec("omikuji") is None:
+        pytest.skip("omikuji is not installed")
+    settings = [*ONE_STEP, *QUICK[method], f"encoder={long}"]
+    tagger = train(method, data, tmp_path / "model", settings, "--published-code")
+    code = METHODS[method].published_code
+    assert code is not None
+    assert tagger.training["options"]["training"]["learning_rate"] == code().training.learning_rate
+    assert tagger.training["options"]["label_text"] == code().label_text
+
+
+def test_the_options_of_the_published_code_are_printed() -> None:
+    printed = CliRunner().invoke(app, ["train", "micol", "--options", "--published-code"]).output
+    assert "by_value = false; published code: true" in printed
+    assert "training.learning_rate = none (not set); published code: 5e-05" in printed
+    code = configuration("rts", {"training": {"epochs": 2}}, published_code=True)
+    assert code == replace(rts.published_code(), training=replace(rts.published_code().training, epochs=2))
+
+
+def test_a_method_without_published_code_says_which_have_it() -> None:
+    with pytest.raises(ConfigError, match="published_code=True is accepted by rts, maclr, micol, futex, not by depl"):
+        tw.train("depl", ["a"], ["b"], published_code=True)
+    with pytest.raises(ConfigError, match="not by finetune"):
+        configuration("finetune", {}, published_code=True)
 
 
 def test_settings_come_after_those_of_the_paper() -> None:

@@ -12,7 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_matrix, save_npz
 from tests.papers.topics import DOCUMENTS, LABELS, NAMES
 from tests.tiny import tiny_encoder
 from typer.testing import CliRunner
@@ -41,6 +43,11 @@ def written(path: Path, rows: Iterable[dict[str, Any]], *, packed: bool = False)
     path.write_bytes(gzip.compress(content) if packed else content)
 
 
+def lines(path: Path, texts: Iterable[str]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"{' '.join(text.split())}\n" for text in texts))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Each data set under the names of its files."""
@@ -65,11 +72,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             written(made / name / f"{prefix}_{part}.json", map(micol_record, topics))
         if full or name == "PubMed":
             written(made / name / f"{prefix}_paper.json", map(futex_record, topics))
+    for name in ("Wiki10-31K", "AmazonCat-13K"):
+        for part in ("train", "test"):
+            lines(made / name / f"{part}_raw_texts.txt", (f"{d.title}/SEP/{d.abstract}" for d, _ in topics))
+            lines(made / name / f"{part}_labels.txt", (topic for _, topic in topics))
+    for name in ("LF-Wikipedia-500K", "LF-Amazon-1.3M"):
+        lines(made / name / "output-items.txt", LABELS.ids)
+        for part in ("trn", "tst"):
+            lines(made / name / f"X.{part}.txt", (f"{d.title}. {d.abstract}" for d, _ in topics))
+            columns = [int(NUMBER[topic]) for _, topic in topics]
+            matrix = csr_matrix((np.ones(len(columns)), (range(len(columns)), columns)), (len(columns), len(LABELS)))
+            save_npz(made / name / f"Y.{part}.npz", matrix)
     (made / "EURLex-4K").mkdir()
     (made / "EURLex-4K" / "labels.txt").write_text("\n".join(LABELS.ids) + "\n")
     for part in ("train", "dev"):
         with (made / "EURLex-4K" / f"{part}.csv").open("w", newline="") as file:
-            pairs = ([i, document.abstract, topic] for i, (document, topic) in enumerate(topics))
+            pairs = ([i, d.abstract, f"{topic},{LABELS.ids[0]}"] for i, (d, topic) in enumerate(topics))
             csv.writer(file).writerows([["", "text", "label"], *pairs])
     return made
 
@@ -108,10 +126,6 @@ def test_a_recipe_trains_and_evaluates(output: str, folder: Path, monkeypatch: p
     if output.startswith("futex") and find_spec("omikuji") is None:
         pytest.skip("omikuji is not installed")
     monkeypatch.chdir(folder)
-    if "eurlex" in output and not Path("EURLex-4K/labels.jsonl").is_file():
-        [program] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-        exec(program, {})  # the program of the page
-        assert json.loads(Path("EURLex-4K/train.jsonl").read_text().splitlines()[0])["labels"] == [NAMES[0]]
     commands = [line for line in COMMANDS if re.search(rf"^train .* {output}$|^evaluate .*--model {output}\b", line)]
     if output == "few-amazon" and not Path("maclr-amazon").is_dir():
         commands.insert(0, next(line for line in COMMANDS if shlex.split(line)[-1] == "maclr-amazon"))

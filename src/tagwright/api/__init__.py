@@ -70,6 +70,7 @@ def train(
     *,
     y: Iterable[Any] | None = None,
     paper: bool = False,
+    published_code: bool = False,
     device: Device = "auto",
     offline: bool = False,
     progress: bool = True,
@@ -81,8 +82,8 @@ def train(
     micol, futex learn from texts; svm and depl from documents with gold labels; finetune, and auto if it is given one,
     continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each document, instead of
     those the documents have; an empty list, and for auto None as well, is an unlabelled document. paper: start from the
-    settings of the method's paper. offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says
-    the same).
+    settings of the method's paper; published_code: from those with what its authors' programs have instead. offline: do
+    not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same).
 
     options: those of the method's Config, such as language; training options are given as a table,
     `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`. And the fields of `api.job.Job`: unknown,
@@ -108,7 +109,8 @@ def train(
         if y is not None and find_method(method).learns == "either":
             gold = [() if labels_of is None else labels_of for labels_of in y]
         try:
-            config = configuration(method, nest_training_options(method, own), language, paper=paper)
+            nested = nest_training_options(method, own)
+            config = configuration(method, nested, language, paper=paper, published_code=published_code)
         except UnknownOptionError as error:
             raise error.among(ARGUMENTS_OF_A_JOB) from None
         known = list(labels) if isinstance(labels, Iterator) else labels

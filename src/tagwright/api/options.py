@@ -63,14 +63,16 @@ def find_method(method: str) -> Method:
     return registered
 
 
-def configuration(method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False) -> Any:
+def configuration(
+    method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False, published_code: bool = False
+) -> Any:
     """Return the options of a method with these values, each checked; the others keep their defaults.
 
-    language: for a method that has this option, unless the values name one. paper: the others are the paper's, but
-    for those that do not fit a static encoder. An encoder may be a Path or a model of sentence-transformers as well,
-    see `encoder_name`. Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an
-    unknown method or option, with the nearest known one, and for a bad value; ModelError for an encoder that is neither
-    here nor to be fetched, with paper.
+    language: for a method that has this option, unless the values name one. paper: the others are the paper's,
+    published_code: as its authors' programs have them, but for those that do not fit a static encoder. An encoder may
+    be a Path or a model of sentence-transformers as well, see `encoder_name`. Options of the training are in a table:
+    `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or option, with the nearest known one, and
+    for a bad value; ModelError for an encoder that is neither here nor to be fetched, with paper.
 
     >>> configuration("zero_shot", {"stages": ["exact_match"], "candidates": 20}).candidates
     20
@@ -80,8 +82,8 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "", *,
         values = {"language": language, **values}
     if "encoder" in values:
         values = {**values, "encoder": _encoder(method, values["encoder"])}
-    if paper:
-        values = _over_the_paper(method, values)
+    if paper or published_code:
+        values = _over_the_paper(method, values, published_code=published_code)
     return build(kind, {key: _to_plain_value(value) for key, value in values.items()})
 
 
@@ -100,17 +102,18 @@ def _encoder(method: str, given: Any) -> str | None:
     raise ConfigError(f"encoder is {show(given)}, expected a name, a folder, or a SentenceTransformer{rest}")
 
 
-def settings_of_paper(method: str) -> Any:
-    """The options of the method's paper. Raises ConfigError for a method that is of no paper."""
-    if (paper := find_method(method).paper) is None:
-        methods = ", ".join(name for name, kind in METHODS.items() if kind.paper)
-        raise ConfigError(f"{option('paper', python='paper=True')} is accepted by {methods}, not by {method}")
-    return paper()
+def settings_of_paper(method: str, *, published_code: bool = False) -> Any:
+    """The options of the method's paper, or of its published code. Raises ConfigError for a method that has none."""
+    given = "published_code" if published_code else "paper"
+    if (settings := getattr(find_method(method), given)) is None:
+        methods = ", ".join(name for name, kind in METHODS.items() if getattr(kind, given))
+        raise ConfigError(f"{option(given, python=f'{given}=True')} is accepted by {methods}, not by {method}")
+    return settings()
 
 
-def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the method's paper with these values. Raises ConfigError for a method that is of no paper."""
-    table = asdict(settings_of_paper(method))
+def _over_the_paper(method: str, values: Mapping[str, Any], *, published_code: bool) -> dict[str, Any]:
+    """The options of `settings_of_paper` with these values. Raises ConfigError as it does."""
+    table = asdict(settings_of_paper(method, published_code=published_code))
     if "encoder" in values:
         _follow_encoder(table, method, values["encoder"])
     for name, value in values.items():

@@ -46,13 +46,13 @@ def check_workbook_output(name: str) -> None:
         raise ConfigError(f"a workbook is no text that a terminal can show; write it to a file: > {name}")
 
 
-def print_options(options: Sequence[Mapping[str, str | None]], *, as_json: bool) -> None:
-    """Print the options of a method, as `options_of` gives them; settings of the paper where they differ."""
+def print_options(options: Sequence[Mapping[str, str | None]], *, as_json: bool, of: str = "paper") -> None:
+    """Print the options of a method, as `options_of` gives them; settings of the paper, or its code, that differ."""
     if as_json:
         print_json({"options": options})
         return
     for option in options:
-        paper = "" if option["paper"] in (None, option["default"]) else f"; paper: {option['paper']}"
+        paper = "" if option["paper"] in (None, option["default"]) else f"; {of}: {option['paper']}"
         print(escape_controls(f"{option['name']} = {option['default']}{paper}"))
         _wrap_text(option["expected"] or "", 4)
         _wrap_text(option["meaning"] or "", 4)

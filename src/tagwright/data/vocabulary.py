@@ -36,7 +36,7 @@ from tagwright.readers.headers import LIKE_LABELS, is_among_words
 from tagwright.readers.labels.jsonl import read_records, to_record
 from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
 from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
-from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
+from tagwright.readers.labels.term_lists import ARROW, as_labels, is_published, read_names, read_published
 from tagwright.readers.lines import (
     NOT_READ,
     WORKBOOKS,
@@ -63,7 +63,7 @@ Field: TypeAlias = Literal[
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 8
+PARSER = 9
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -143,8 +143,8 @@ class Vocabulary(Sequence[Label]):
         likewise; without ids, the name is the id; a URI without a name is left out as deprecated. Columns and keys may
         have the usual other names of `readers.headers`, and parents be given by notation or name. What is left out is
         logged. Plain text: one name a line, Google's product taxonomy (`1 - Animals > Birds`), or an outline by
-        indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML, N-Triples; the parsed labels are
-        cached by the hash of the file.
+        indentation (`term_lists.read_names`); PECOS's output-items.txt, AttentionXML's train_labels.txt. SKOS (extra
+        `skos`): Turtle, RDF/XML, N-Triples; the parsed labels are cached by the hash of the file.
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are
@@ -700,7 +700,7 @@ def _format(path: Path, wanted: Format | None) -> Format:
         problem = f"the name ends in {show(suffix)}, expected one of {', '.join(_SUFFIXES)}"
         remedy = "rename it, or in Python give format=" + ", ".join(formats)
         raise ConfigError(f"{path}: {problem}; {remedy}")
-    return wanted or _SUFFIXES[suffix]
+    return wanted or ("names" if is_published(path) else _SUFFIXES[suffix])
 
 
 def _read_located(
@@ -724,7 +724,7 @@ def _read_located(
         if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
             return list(read_label_table(path, language, likely, file_format))
         if file_format == "names":
-            return list(read_names(path))
+            return list((read_published if is_published(path) else read_names)(path))
         return list(chosen_names(with_parents(read_records(path), path), language, likely, path))
 
     return [(line, label_without_tags(label)) for line, label in in_encoding(path, encoding, read)]

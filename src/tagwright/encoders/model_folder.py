@@ -305,18 +305,29 @@ def _check_weights(name: str, files: Collection[str]) -> None:
     pickled = {path.parent for path in paths if path.name == "pytorch_model.bin"}
     if not safe or pickled - safe:
         parts = ", ".join(sorted(map(str, pickled - safe - {PurePosixPath(".")})))
+        repository = name.partition("@")[0]
         raise ModelError(
             f'encoder "{name}": has no safetensors weights{parts and f" in {parts}"}, and pickled ones can run code '
-            "when they are read; take another model, or convert it first"
+            f'when they are read; take those that the Hub has converted: "{repository}@refs/pr/N", N being the number '
+            f'of "Adding safetensors variant" at https://huggingface.co/{repository}/discussions; or: '
+            f"hf download {repository} --local-dir IN, then: tagwright convert IN OUT, and {setting('encoder', 'OUT')}"
         )
 
 
 def _refuse_pickles(folder: Path) -> None:
     """Every part that has weights must have them as safetensors: pickled ones can run code when they are read."""
+    for part in pickled_parts(folder):
+        raise ModelError(
+            f"{part}: has no safetensors weights, only pickled ones, which can run code when they are read; "
+            f"convert them: tagwright convert {folder} OUT, and {setting('encoder', 'OUT')}"
+        )
+
+
+def pickled_parts(folder: Path) -> list[Path]:
+    """The folders of the parts of a model whose weights are pickled, and not there as safetensors."""
     parts = [path for _, path in read_modules(folder)] if (folder / "modules.json").is_file() else [""]
-    for part in (folder / path for path in parts):
-        if any(part.glob("*.bin")) and not any(part.glob("*.safetensors")):
-            raise ModelError(f"{part}: has no safetensors weights, only pickled ones; convert them first")
+    places = [folder / path for path in parts]
+    return [place for place in places if any(place.glob("*.bin")) and not any(place.glob("*.safetensors"))]
 
 
 def model_files(folder: Path) -> list[Path]:

@@ -29,7 +29,7 @@ from tagwright.papers.label_trees import WIDEST, Trees, fit_trees
 from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
@@ -76,6 +76,8 @@ class Config(FullTextOptions, VectorOptions):
     "Paragraphs p of an epoch, drawn anew for each; None: 45,000, or 4,000 on a machine without a GPU."
     abstract_chance: Probability = 0.5
     "How often p is title and abstract, and not any paragraph: 0 in the paper, 1/2 in its published code."
+    by_value: bool = False
+    "Whether the similar document is drawn through a metadata value, as in MICoL: not in the paper, in its code."
     temperature: Positive = 0.05
     "Of the bi-encoder's training, as in RTS; the cross-encoder's scores find their own scale."
     rankings: Annotated[tuple[Ranking, ...], Distinct()] = ("mentions", "all_mentions", "abstract")
@@ -109,7 +111,8 @@ class Config(FullTextOptions, VectorOptions):
     suggestions: AtLeastOne = 100
     "Labels that the classifier suggests for a document."
     label_text: LabelText = "both"
-    "The text of a label for the bi-encoder: see `DenseOptions`. The paper has name and description."
+    """The text of a label: see `DenseOptions`. "described", name and description, is the paper's (3.1). For a
+    cross-encoder, "both" is text."""
     language: str = AUTO
     """The language of the names, for stemming and stop words: a code or a name ("fi", "finnish"), several as "de+en";
     "auto" recognises it in the names, "none" turns both off."""
@@ -172,7 +175,7 @@ def paper() -> Config:
         leaf_labels=100,
         beam=10,
         min_papers=5,
-        label_text="text",
+        label_text="described",
         language="none",
         training=TrainingConfig(
             batch=8,
@@ -185,6 +188,13 @@ def paper() -> Config:
             validation=0.0,
         ),
     )
+
+
+def published_code() -> Config:
+    """What contrastive/ and the ensemble of the authors have instead: often abstracts, a draw through a reference."""
+    settings = paper()
+    training = replace(settings.training, clip=1.0)
+    return replace(settings, abstract_chance=0.5, by_value=True, order="append", training=training)
 
 
 def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Config(), steps: Steps = Steps()) -> Tagger:
@@ -220,6 +230,7 @@ def fine_tune(
     count = config.count or _usual_count()
     validation = config.training.over(CROSS).validation  # the same for every kind of encoder
     options: dict[str, Any] = {"validation": validation, "seed": config.training.seed, "view": view}
+    options["by_value"] = config.by_value
     if config.learning in ("cross", "shared", "both"):
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
         name = PACKAGED if config.is_static else config.encoder_name
@@ -245,9 +256,10 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     def full(options: FullTextOptions = config.full_text) -> FullText:
         return FullText(dense(), options)
 
+    paired = RerankerOptions(label_text="text" if config.label_text == "both" else config.label_text)
     by_abstract = FullTextOptions(aggregate="abstract")
     makers: dict[Ranking, Callable[[], Stage]] = {
-        "abstract": lambda: CrossEncoderReranker(labels, cross) if cross else full(by_abstract),  # Eq. 8
+        "abstract": lambda: CrossEncoderReranker(labels, cross, paired) if cross else full(by_abstract),  # Eq. 8
         "fulltext": full,  # Eq. 6, 7
         "mentions": lambda: _mentions(labels, config, "title_and_abstract"),
         "all_mentions": lambda: _mentions(labels, config, "text"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from tagwright.core.checked import AtLeastOne, Checked, Positive, Range
+from tagwright.core.checked import AtLeastOne, Checked, Positive, Probability, Range
 from tagwright.core.steps import Steps
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
@@ -71,7 +71,9 @@ class Config(RetrievalOptions):
     pseudo_labels: AtLeastOne = 3
     "k, the pseudo labels of each kind (Table 10)."
     sampled_labels: AtLeastOne | None = None
-    "M of Eq. 3, the random labels of a step; None: as many as the batch has pairs. The paper does not state it."
+    "M of Eq. 3, the random labels of a step; None: as many as the batch has pairs. Not in the paper; 32 in its code."
+    without_title: Probability = 0.0
+    "How often the title is taken out of a sentence of its context: not in the paper, 0.9 in its published code."
     groups: bool = True
     """Whether documents of one title share a cluster, and pairs of one label are not each other's negatives in Eq. 1.
     False is the paper's: every instance is its own."""
@@ -136,6 +138,23 @@ def paper() -> Config:
     )
 
 
+def published_code() -> Config:
+    """What PECOS's examples/MACLR has instead, on eight processes: 16 pairs and 4 random labels (M) on each.
+
+    Contexts are without their title 9 times in 10, pseudo labels are the first of each kind, gradients are clipped.
+    Labels are their names. Not the threshold of 36 on pseudo labels: it is on inner products, here there are cosines.
+    """
+    settings = paper()
+    return replace(
+        settings,
+        sampled_labels=8 * 4,
+        without_title=0.9,
+        pseudo_labels=1,
+        label_text="name",
+        training=replace(settings.training, batch=8 * 16, clip=1.0),
+    )
+
+
 def few_shot_paper() -> FewShot:
     """The settings of Appendix A for fine-tuning with 1% of the labels; with 5% it has 10,000 steps."""
     return FewShot(
@@ -167,7 +186,8 @@ def fit(
         raise ConfigError(
             f"exclude_self is on, but none of the {len(documents)} documents has the id of a label; leave it out"
         )
-    pairs = pairs_of(documents, by_title=config.groups, seed=config.training.seed)  # Algorithm 1, line 1
+    more = {"without_title": config.without_title} if config.without_title else {}  # other pairs have no such option
+    pairs = pairs_of(documents, by_title=config.groups, seed=config.training.seed, **more)  # Algorithm 1, line 1
     pairs = replace(pairs, full_shuffle=config.full_shuffle)
     plan = settle(config.training, config.plan, pairs)
     if config.is_ict:

@@ -182,6 +182,13 @@ def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
     )
 
 
+def published_code(architecture: Literal["bi", "cross"] = "cross") -> Config:
+    """What main.py and prepare.py of the authors have instead: its optimiser, and d+ drawn through a metadata value."""
+    settings = paper(architecture)
+    training = replace(settings.training, learning_rate=5e-5, weight_decay=0.01, warmup_steps=100, clip=1.0)
+    return replace(settings, by_value=True, training=training)
+
+
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,

@@ -104,6 +104,8 @@ class RtsOptions(Checked):
     "(segment, segment)."
     label_pairs: bool = True
     "A label's name and description paired like title and text, or its text with itself."
+    self_pairs: bool = False
+    "(title, title), and (name, name) for a label's pairs, distinguished by dropout: only in the published code of RTS."
     full_shuffle: bool = False
     """Whether all pairs of an epoch are shuffled together, as in the paper. They are all in memory then; otherwise
     neighbouring documents are read together, and shuffled in windows of tens of thousands of pairs."""
@@ -138,12 +140,17 @@ def rts_pairs(
 
     def of_document(document: Document, place: int, key: Key) -> Iterable[Pair]:
         title, text = document.title.strip(), _contents(document)
-        return _structural_pairs(title, text, group_of_document(document), options, (*key, 1, place))
+        group = group_of_document(document)
+        own = [Pair(title, title, group)] if options.self_pairs and title else []
+        return own + _structural_pairs(title, text, group, options, (*key, 1, place))
 
     def of_labels(block: range, key: Key) -> Iterator[Pair]:
         for item in block:
             label = labels[item]
             group = group_of(label.name)
+            if options.self_pairs:
+                yield Pair(label.name, label.name, group)
+                continue
             own = _structural_pairs(label.name, label.description, group, options, (*key, 2, item))
             yield from own or [Pair(label.text, label.text, group)]
 
@@ -157,15 +164,23 @@ def rts_pairs(
     )
 
 
-def ict_pairs(documents: Sequence[Document], *, by_title: bool = True, seed: int = 0) -> Source:
+def ict_pairs(
+    documents: Sequence[Document], *, by_title: bool = True, without_title: float = 0.0, seed: int = 0
+) -> Source:
     """Inverse cloze task as MACLR has it (4.2): (context, title), the context being all text below the title.
 
-    by_title: whether documents of one title are one group. Raises ConfigError when no document has both title and
-    context.
+    by_title: whether documents of one title are one group. without_title: how often the title is taken out of a
+    sentence of the context. Raises ConfigError when no document has both title and context.
     """
 
-    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
+    def of_document(document: Document, place: int, key: Key) -> Iterator[Pair]:
         title, context = document.title.strip(), _contents(document)
+        if without_title and title in context:
+            sentences = [context[start:end] for start, end in sentence_spans(context)]
+            taken = np.random.default_rng((*key, 3, place)).random(len(sentences)) < without_title
+            context = " ".join(
+                text.replace(title, "") if out else text for text, out in zip(sentences, taken, strict=True)
+            )
         if title and context.strip():
             yield Pair(context, title, group_of_document(document) if by_title else place)
 

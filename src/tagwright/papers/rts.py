@@ -7,7 +7,7 @@ is read, and no stage but the encoder is trained.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tagwright.core.checked import Positive
@@ -63,6 +63,17 @@ def paper() -> Config:
         training=TrainingConfig(
             batch=384, epochs=10, learning_rate=5e-5, warmup=0.0, decay=0.9, clip=0.0, dropout="all", validation=0.0
         ),
+    )
+
+
+def published_code() -> Config:
+    """What train.py of the authors has instead: a trained MPNet, 160 tokens, names alone, and (title, title) pairs."""
+    return replace(
+        paper(),
+        encoder="sentence-transformers/all-mpnet-base-v1",
+        max_length=160,
+        self_pairs=True,
+        label_text="name",
     )
 
 

@@ -61,6 +61,10 @@ def train(
     paper: Annotated[
         bool, typer.Option("--paper", help="Start from the settings of the method's paper; --set changes single ones.")
     ] = False,
+    published_code: Annotated[
+        bool,
+        typer.Option("--published-code", help="As --paper, but as the authors' programs have it where they differ."),
+    ] = False,
     minutes: Annotated[
         float | None, typer.Option(help="auto: leave out stages that would take longer in all; 10 by default.")
     ] = None,
@@ -86,8 +90,9 @@ def train(
 
     kind = find_method(method)
     if list_options:
-        in_paper = settings_of_paper(method) if paper else None
-        render.print_options(options_of(kind.config, in_paper), as_json=as_json)
+        theirs = settings_of_paper(method, published_code=published_code) if paper or published_code else None
+        of = "published code" if published_code else "paper"
+        render.print_options(options_of(kind.config, theirs), as_json=as_json, of=of)
         return
     if job.output is None:
         raise ConfigError("where is the tagger to be saved? --output DIR")
@@ -97,7 +102,9 @@ def train(
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     Job(
         method=method,
-        config=configuration(method, values_of(config, values), job.language, paper=paper),
+        config=configuration(
+            method, values_of(config, values), job.language, paper=paper, published_code=published_code
+        ),
         documents=(lambda: inputs.read(docs, reading, job)) if docs else (),
         files=[*docs, *filter(None, [config])],
         **vars(job),

@@ -142,7 +142,8 @@ def split_labels(text: str) -> list[str]:
     """The labels in one text: URIs between white space, as Annif writes `<uri> <uri>`, or between `;`, `|`, line ends.
 
     A URI may hold `;` and `|` itself. Other labels that hold them are written as a list (`parse_list`), or are labels
-    of the vocabulary at hand.
+    of the vocabulary at hand. Commas without a space separate labels where a part is in this vocabulary, and not the
+    whole.
 
     >>> split_labels("a; b"), split_labels('["a;b", "<c"]'), split_labels("http://e/1 <http://e/2;x>")
     (['a', ' b'], ['a;b', '<c'], ['http://e/1', 'http://e/2;x'])
@@ -159,10 +160,13 @@ def split_labels(text: str) -> list[str]:
         return [word.strip("<>") for word in words]
     if text.lstrip().startswith("<") and (uris := re.findall(r"<([^<>\s]+)>", text)):
         return uris
-    if not re.search(r"[;|\r\n]", text):
-        return [text]
     is_label = current_limits().is_label
-    return [text] if is_label and is_label(text) else re.split(r"[;|\r\n]", text)
+    if is_label and is_label(text):
+        return [text]
+    if not re.search(r"[;|\r\n]", text):
+        parts = text.split(",") if is_label and re.fullmatch(r"[^,]+(?:,[^,\s][^,]*)+", text) else [text]
+        return parts if is_label and any(map(is_label, parts)) else [text]
+    return re.split(r"[;|\r\n]", text)
 
 
 def labels_in(cell: str | int, place: Place) -> list[str]:

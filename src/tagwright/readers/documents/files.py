@@ -48,6 +48,7 @@ from tagwright.readers.documents.plain_text import (
     with_labels_beside,
 )
 from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.text_lines import labels_beside, read_lines
 from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_time
 from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
@@ -90,6 +91,7 @@ READERS: Mapping[str, Format] = {
     "parquet": _rows(table_files.read_parquet, ".parquet .pq"),
     "arrow": _rows(table_files.read_arrow, ".arrow .feather"),
     "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
+    "lines": Format(read_lines, text=True, rows=True),
     "latex": Format(read_latex, ".tex .latex", text=True, paper=True),
     "jats": Format(read_jats, ".nxml", paper=True),
     "pubmed": Format(read_pubmed, columns=True),
@@ -198,6 +200,8 @@ def open_sources(
 
 def guess_format(path: Path) -> str:
     """The format of a file from its name, or else from its first bytes. Raises InputError when neither tells."""
+    if labels_beside(path):
+        return "lines"
     by_name = _by_suffix(path)
     if by_name and (by_name != "text" or _suffix(path) in MARKDOWN):
         return by_name

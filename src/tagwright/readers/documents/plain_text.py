@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tagwright.core.checked import show
-from tagwright.errors import InputError
+from tagwright.errors import InputError, option
 from tagwright.readers.documents.markdown import render_visible
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, to_document
@@ -54,6 +54,13 @@ _TRAINING_LINES: Mapping[str, str] = {
 _TRAINING_NAMES = r"[XYZ]\.(?:trn|tst|val)\.txt|(?:train|test|trn|tst|valid|val)[-_](?:raw[-_])?(?:texts|labels)\.txt"
 "Names of files of XR-Transformer, PECOS and AttentionXML that hold a document, or its labels, in each line."
 
+_SPARSE = (
+    "holds numbers of labels and words (Extreme Classification Repository), and no text; download its raw text there "
+    "(trn.json.gz, tst.json.gz, lbl.json.gz), or the texts of PECOS (X.trn.txt, Y.trn.npz) or AttentionXML "
+    "(train_raw_texts.txt, train_labels.txt)"
+)
+"A training file that begins with the numbers of its documents, features and labels."
+
 
 def refuse_training_file(text: str, path: Path) -> None:
     """Raise InputError for a file that other tools learn from, or another form of records or texts, which is no text.
@@ -64,18 +71,23 @@ def refuse_training_file(text: str, path: Path) -> None:
         line.strip() for line in text[:100_000].split("\n")[: 1 if text.startswith("{\\rtf") else 50] if line.strip()
     ]
     kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
-    if not (re.fullmatch(_TRAINING_NAMES, path.name) and len(lines) > 1):
+    is_sparse = len(lines) > 1 and bool(re.fullmatch(r"\d+[ \t]+\d+[ \t]+\d+", lines[0]))
+    if not (re.fullmatch(_TRAINING_NAMES, path.name.removesuffix(".gz")) and len(lines) > 1):
         lines = lines[1:] if len(lines) > 1 and re.fullmatch(r"\d+[ \t]+\d+(?:[ \t]+\d+)?", lines[0]) else lines
         matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in _TRAINING_LINES.items()}
         is_arff = re.search(r"(?ims)^@relation\s.*^@(?:attribute|data)\b", "\n".join(lines))
         is_most = (kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0)
         kind = "Weka (ARFF)" if is_arff else next(is_most, "")
+    if is_sparse and kind.startswith("numbers"):
+        raise InputError(_SPARSE, path)
     is_numbered = kind.startswith("PECOS") and not any(re.match(r"\d+,", line) for line in lines)
     if kind and not is_numbered:
-        as_json = 'write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file'
+        instead = 'write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file'
+        if kind.startswith("another"):
+            instead = f"give the texts, X.trn.txt or train_texts.txt: {option('format', 'lines', flag='input-format')}"
         is_export = "expected a text" in kind
         raise InputError(
-            f"is {kind}" if is_export else f"is a training file of {kind}, expected a text; {as_json}", path
+            f"is {kind}" if is_export else f"is a training file of {kind}, expected a text; {instead}", path
         )
 
 

@@ -2,12 +2,14 @@
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tagwright.core.checked import show
 from tagwright.core.display import list_first, plural
 from tagwright.errors import InputError
+from tagwright.readers.account import say
+from tagwright.readers.documents.records import POSITION
 from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged
 from tagwright.readers.lines import is_missing, open_lines
 from tagwright.text.words import clean
@@ -63,6 +65,7 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
     if _is_running_text([names[-1] for _, _, names in terms]):
         raise InputError("looks like running text, expected labels: a name or a path a line", path)
     ids = {names: number or ARROW.join(names) for _, number, names in terms}
+    spell = _spelling([names[-1] for _, _, names in terms], path)
     seen, repeated = set[tuple[str, ...]](), list[str]()
     for line, _, names in terms:
         if names in seen:
@@ -71,11 +74,51 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
             seen.add(names)
             above = names[:-1]
             broader = (ids[above],) if above in ids else ()
-            yield line, Label(ids[names], (names[-1],), ARROW.join(above), broader)
+            yield line, Label(ids[names], (spell(names[-1]),), ARROW.join(above), broader)
     if repeated:
         _log.warning(
             "%s: %s left out, which are repeated: %s", path, plural(len(repeated), "line"), list_first(repeated)
         )
+
+
+_OF_POSITIONS, _OF_DOCUMENTS = (
+    r"output-items\.txt(?:\.gz)?",
+    r"(?:train|test|trn|tst|valid|val)[-_]labels\.txt(?:\.gz)?",
+)
+
+
+def is_published(path: Path) -> bool:
+    """Whether the name is that of a file of PECOS or AttentionXML, which `read_published` reads."""
+    return bool(re.fullmatch(f"{_OF_POSITIONS}|{_OF_DOCUMENTS}", path.name))
+
+
+def read_published(path: Path) -> Iterator[tuple[int, Label]]:
+    """PECOS's output-items.txt, with a name in each line, whose position (`#17`) is the id; or the labels of documents.
+
+    AttentionXML's train_labels.txt has those of a document in each line, between spaces; the ids are as they stand.
+    Raises InputError for a line without a name.
+    """
+    texts = ((line, clean(text).strip()) for line, text in open_lines(path, "take"))
+    if re.fullmatch(_OF_DOCUMENTS, path.name):
+        ids: dict[str, int] = {}
+        for line, text in texts:
+            ids.update((label, line) for label in text.split() if label not in ids)
+        terms = [(line, label, label) for label, line in ids.items()]
+    else:
+        terms = [(line, f"{POSITION}{line - 1}", text) for line, text in texts]
+    spell = _spelling([name for _, _, name in terms], path)
+    for line, label, name in terms:
+        if not name:
+            raise InputError(f"is empty, expected the name of label {label}", path, line)
+        yield line, Label(label, (spell(name),))
+
+
+def _spelling(names: Sequence[str], path: Path) -> Callable[[str], str]:
+    """How a name is written: with spaces for underscores, if some stand between words and no name has a space."""
+    if any(" " in name for name in names) or not any(re.search(r"[^\W_]_[^\W_]", name) for name in names):
+        return str
+    say(f"{path}: underscores in names are read as spaces; ids keep them", warn=True)
+    return lambda name: name.replace("_", " ").strip()
 
 
 _OTHER_FORMATS: Mapping[str, str] = {

@@ -1,0 +1,88 @@
+"""Read one text a line, with its labels in the same line of a file beside: data sets of PECOS and of AttentionXML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+from tagwright.errors import InputError, one_line_of
+from tagwright.readers.documents.records import POSITION, Located
+from tagwright.readers.lines import open_lines
+from tagwright.text.words import clean
+from tagwright.types import Document
+
+_NAME = re.compile(r"X\.(trn|tst|val)\.txt|((?:train|test|trn|tst|valid|val)[-_])(?:raw[-_])?texts\.txt")
+
+_TITLE_ENDS = "/SEP/"
+"Between title and text, where AttentionXML's data have both."
+
+_REMEDY = "take both from the same data set"
+
+
+def labels_beside(path: Path) -> Path | None:
+    """The file where the labels of the texts of a file of this name are, there or not; None if the name tells none.
+
+    >>> str(labels_beside(Path("X.trn.txt"))), str(labels_beside(Path("train_raw_texts.txt")))
+    ('Y.trn.npz', 'train_labels.txt')
+    """
+    name, packed = path.name.removesuffix(".gz"), path.suffix * (path.suffix == ".gz")
+    found = _NAME.fullmatch(name)
+    return path.with_name(f"Y.{found[1]}.npz" if found[1] else f"{found[2]}labels.txt{packed}") if found else None
+
+
+def read_lines(path: Path) -> Iterator[Located]:
+    """Documents without ids; labels are positions (`#17`) from a matrix, or ids between spaces from a text file.
+
+    Raises InputError with path and line: no file of labels, other numbers of lines, no sparse matrix in it.
+    """
+    beside = labels_beside(path)
+    if beside is None:
+        names = "X.trn.txt with Y.trn.npz, or train_texts.txt with train_labels.txt (trn, tst, val; train, test, valid)"
+        raise InputError(f"does not say by its name where the labels of its lines are; rename both: {names}", path)
+    if not beside.is_file():
+        raise InputError(f"holds a text in each line, but {beside.name} with their labels is not beside it", path)
+    rows = _matrix_rows(beside) if beside.suffix == ".npz" else _label_lines(beside)
+    line, row, labels = 0, 0, tuple[str, ...]()
+    for line, text in open_lines(path):
+        while row < line:
+            row, labels = next(rows, (0, ()))
+            if not row:
+                raise InputError(
+                    f"is text {line:,}, but {beside.name} has only {line - 1:,} rows; {_REMEDY}", path, line
+                )
+        title, mark, rest = clean(text).partition(_TITLE_ENDS)
+        yield line, Document("", title.strip() if mark else "", (rest if mark else title).strip(), labels=labels)
+    if next(rows, None):
+        raise InputError(f"is the last text, but {beside.name} has more than {line:,} rows; {_REMEDY}", path, line)
+
+
+def _label_lines(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    return ((line, tuple(dict.fromkeys(clean(text).split()))) for line, text in open_lines(path, "take"))
+
+
+def _matrix_rows(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The labels of each row of a sparse matrix of scipy (documents, labels), from 1; nothing pickled is read."""
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            kind = file["format"].astype(str).item()
+            names = ("indptr", "indices", "data") if kind == "csr" else ("shape",) * 3
+            documents, labels = map(int, file["shape"])
+            indptr, indices, data = (file[name] for name in names)
+    except Exception as error:  # of numpy and zipfile, for whatever the file holds
+        raise InputError(
+            f"is no sparse matrix as scipy.sparse.save_npz writes it ({one_line_of(error)})", path
+        ) from None
+    if kind != "csr":
+        raise InputError(
+            f"is a matrix in {kind}, expected csr; save_npz(path, load_npz(path).tocsr()) converts it", path
+        )
+    whole = len(indptr) == documents + 1 and indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
+    if not whole or (np.diff(indptr) < 0).any() or (len(indices) and not 0 <= indices.min() <= indices.max() < labels):
+        raise InputError("is damaged, as its rows or columns do not fit its shape; download it again", path)
+    for row, (start, end) in enumerate(pairwise(indptr), 1):
+        own = indices[start:end][data[start:end] != 0]
+        yield row, tuple(f"{POSITION}{label}" for label in np.unique(own).tolist())
