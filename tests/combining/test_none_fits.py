@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from typing import cast
 
 import numpy as np
 import pytest
@@ -75,6 +76,22 @@ def test_of_two_encoders_that_counts_which_knows_the_names() -> None:
     assert found is not None
     assert found.known.tolist() == [0.75, 0.75]
     assert found.meaning[0][0] == pytest.approx(3.0, abs=1e-5)
+
+
+def test_a_stage_that_knows_nothing_of_backgrounds_has_none() -> None:
+    """A stage of a package, written before there were any, or a class of its own."""
+
+    class Older:
+        distribution = "normal"
+
+        def __getattr__(self, name: str) -> object:
+            if name == "background":
+                raise AttributeError(name)
+            return getattr(Fixed({4: 1.0}), name)
+
+    found = describe(pool_of({"exact_match": Fixed({4: 7.0}), "own": cast("Fixed", Older())}), 7)
+    assert found is not None
+    assert found.known.tolist() == [0.0, 0.0]
 
 
 def test_without_an_encoder_names_alone_tell() -> None:

@@ -107,8 +107,9 @@ class CandidatePool:
         return self._trust[stage]
 
     def background(self, stage: str, texts: Sequence[str]) -> Background | None:
-        """Return how near the documents are to texts in general, see `Stage.background`."""
-        return self.stages[stage].background(self.readings[stage], texts)
+        """Return how near the documents are to texts in general, see `Stage.background`; None for a stage without it."""
+        found = getattr(self.stages[stage], "background", None)  # a package's own may be older, or no `Stage` by class
+        return None if found is None else found(self.readings[stage], texts)
 
     def keep_evidence(self, evidence: Callable[[], Run]) -> None:
         """Keep how a weighted sum computes the mean evidence of the stages, for confidences of few labels."""
