@@ -102,6 +102,7 @@ def test_a_pickle_that_carries_code_is_refused_and_nothing_of_it_runs(of_torch: 
         ({"state_dict": {"a": torch.ones(1)}}, r'holds "dict" as "state_dict", expected a dense tensor'),
         ({"a": 3}, r'holds "int" as "a"'),
         ({"a": torch.eye(2).to_sparse()}, r'holds "Tensor" as "a", expected a dense tensor'),
+        ({"a": torch.ones(1, device="meta")}, r'holds "Tensor" as "a", expected a dense tensor'),
         ([torch.ones(1)], r'holds "list", expected tensors by name'),
         ({}, r'holds "dict", expected tensors by name'),
     ],
@@ -109,6 +110,20 @@ def test_a_pickle_that_carries_code_is_refused_and_nothing_of_it_runs(of_torch: 
 def test_what_is_no_tensor_is_refused_and_nothing_is_left(content: object, said: str, tmp_path: Path) -> None:
     folder = pickled(tmp_path / "in", content)
     with pytest.raises(ModelError, match=said):
+        convert(folder, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_model_of_which_a_file_is_missing_is_not_converted(tmp_path: Path) -> None:
+    folder = pickled(tmp_path / "in", {"a": torch.ones(1)})
+    (folder / "pytorch_model.bin").rename(folder / "pytorch_model-00001-of-00002.bin")
+    second = "pytorch_model-00002-of-00002.bin"
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": {"b": second}}))
+    with pytest.raises(ModelError, match=rf'index\.json: names "{second}", which is not beside it'):
+        convert(folder, tmp_path / "out")
+    for name in ("config.json", "modules.json"):
+        (folder / name).unlink()
+    with pytest.raises(ModelError, match=r"in: has no config\.json"):
         convert(folder, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 

@@ -6,6 +6,7 @@ from typing import Any
 from tagwright.core.atomic import replace_folder
 from tagwright.core.checked import show
 from tagwright.core.extras import require
+from tagwright.encoders.architecture import read_json
 from tagwright.encoders.model_folder import copy_model, pickled_parts
 from tagwright.errors import ModelError, one_line_of
 
@@ -27,14 +28,26 @@ def convert(source: Path, target: Path) -> None:
     parts = [part for part in pickled_parts(source) if any(part.glob(_FILES))]
     if not parts:
         raise ModelError(f"{source}: holds no pytorch_model.bin without safetensors beside it: nothing to convert")
+    if not any((source / name).is_file() for name in ("config.json", "modules.json")):
+        raise ModelError(f"{source}: has no config.json, without which no model can be read; give its whole folder")
     with replace_folder(target, "encoder", overwrite=False) as folder:
         copy_model(source, folder)
         for part in parts:
+            _check_whole(part)
             tensors: dict[str, Any] = {}
             for file in sorted(part.glob(_FILES)):
                 tensors |= _read(file)
             place = folder / part.relative_to(source) / "model.safetensors"
             save_file(tensors, place, metadata={"format": "pt"})
+
+
+def _check_whole(part: Path) -> None:
+    """Raise ModelError where a file that the index of a part names is missing, as after a broken download."""
+    for index in part.glob(f"{_FILES}.index.json"):
+        named = read_json(index).get("weight_map")
+        for name in sorted(set(map(str, named.values()))) if isinstance(named, dict) else ():
+            if not (part / name).is_file():
+                raise ModelError(f"{index}: names {show(name)}, which is not beside it; download the model again")
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -51,7 +64,11 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or not content:
         raise ModelError(f"{file}: holds {show(type(content).__name__)}, expected tensors by name; it {refused}")
     for name, tensor in content.items():
-        if not isinstance(name, str) or not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided:
+        if not isinstance(name, str) or not isinstance(tensor, torch.Tensor) or not _is_dense(tensor):
             what = show(type(tensor).__name__)
             raise ModelError(f"{file}: holds {what} as {show(name)}, expected a dense tensor; it {refused}")
     return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in content.items()}
+
+
+def _is_dense(tensor: Any) -> bool:
+    return str(tensor.layout) == "torch.strided" and not tensor.is_quantized and not tensor.is_meta
