@@ -136,6 +136,12 @@ def test_a_full_disk_is_one_line_whichever_library_finds_out(
     assert names(tmp_path) == ["box"]
 
 
+def test_the_folder_that_a_process_is_in_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TagwrightError, match="cannot be replaced; name a folder in it"), replace_folder(Path(), "box"):
+        raise AssertionError("nothing is begun")
+
+
 def test_a_mistake_of_our_own_is_no_full_disk(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="a mistake"), replace_folder(tmp_path / "box", "box"):
         raise RuntimeError("a mistake")

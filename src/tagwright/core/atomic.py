@@ -290,6 +290,8 @@ def hold_lock(path: Path, patience: float | None = None, *, place: Path | None =
     """
     from filelock import FileLock, Timeout
 
+    if not path.name:
+        raise OSError(f"{path.absolute()} cannot be replaced; name a folder in it")
     file = path.with_name(f".{path.name}.lock")
     lock = FileLock(file, timeout=PATIENCE if patience is None else patience, poll_interval=0.02, thread_local=False)
     file.touch()  # fails at once if nothing can be created; the lock would retry until its timeout
