@@ -288,6 +288,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _tune(self, tagger: Tagger, documents: Sequence[Document], gold: list[list[str]]) -> Tagger:
         """Add thresholds, found on each fifth of the documents by a tagger of the others. Equal texts stay together."""
+        if not documents:
+            raise InputError("thresholds are found on documents, and X has none")
         labels, learns = tagger.vocabulary, find_method(self.method).learns != "nothing"
         folds = assign_folds(len(documents), FOLDS if learns else 1)[text_groups(documents)]
         known, parts = labels.gold(with_labels(documents, gold), unknown="ignore"), list[tuple[Run, Run]]()
