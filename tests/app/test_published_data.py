@@ -79,6 +79,9 @@ def test_constants_are_names_or_numbers(run: Command, shop: tuple[str, ...]) -> 
         for given in ("usual", "amazon", "0.6,2.6")
     ]
     assert answers[1] == answers[2] != answers[0]
+    refused = run("evaluate", *shop, "--run", "run.jsonl", "--propensity", "amazon")
+    assert refused.code == 2
+    assert "by how frequent they are in training; add --train" in refused.err
     for wrong in ("books", "0.5", "-1,2", "1,inf"):
         with pytest.raises(ConfigError, match="expected usual, wikipedia, amazon, or A and B"):
             propensity_of(wrong)

@@ -273,8 +273,8 @@ def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagg
     for flags, problem in (
         (("--tune", "best"), "expected f1, or a precision"),
         (("--output", "other"), "add --tune f1"),
+        (("--tune", "f1", "--output", "tuned"), "tuned: holds a saved tagger; choose another place, or tune that one"),
         (("--tune", "f1", "--report", "a.html"), "--tune allows no --run, --train, --report"),
-        (("--tune", "f1", "--output", "tuned"), "tuned"),
     ):
         refused = run(*asked, *flags)
         assert refused.code == 2

@@ -133,8 +133,11 @@ def evaluation_set(
     propensity: A and B of PSP, see `metrics.propensity_of`.
 
     Raises InputError for a document without gold labels unless skipped, for one that a language model wrote, and if no
-    document has gold labels; ConfigError for a condition that no label fulfils.
+    document has gold labels; ConfigError for a condition that no label fulfils, and for a propensity without train.
     """
+    constants = propensity_of(propensity)
+    if train is None and constants != PROPENSITIES["usual"]:
+        raise ConfigError(f"propensity weighs labels by how frequent they are in training; add {option('train')}")
     options = SuggestOptions(only=only, without=without, hierarchy=hierarchy, per_branch=per_branch)
     allowed = allowed_by(vocabulary, options)
     labelled_corpus = with_labels(corpus, read_qrels(qrels, corpus.ids, vocabulary.index)) if qrels else corpus
@@ -191,7 +194,7 @@ def evaluation_set(
         train_gold,
         options,
         None if filtered is None else filtered.take(positions),
-        propensity_of(propensity),
+        constants,
     )
 
 
@@ -296,6 +299,9 @@ def tune(tagger: Tagger, run: Run, data: EvaluationSet, aim: str) -> tuple[Tagge
     by thresholds of the others, and all are measured together: a label that the others lack counts too.
     """
     precision, labels, cuts = parse_aim(aim), len(data.vocabulary), list[tuple[Run, Run, Run]]()
+    if len(data.gold) < FOLDS:
+        few = f"thresholds are measured on fifths of the documents, of which there are {len(data.gold)}"
+        raise ConfigError(f"{few}; give {FOLDS} or more")
     order = np.random.default_rng(0).permutation(len(data.gold))
     for part in np.array_split(order, FOLDS):
         others = np.setdiff1d(order, part)

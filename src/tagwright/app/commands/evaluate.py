@@ -64,13 +64,14 @@ def evaluate(
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render
     from tagwright.combining.thresholds import parse_aim
-    from tagwright.core.atomic import check_replaceable
+    from tagwright.core.atomic import check_replaceable, saved_version
     from tagwright.data.published import read_candidates
     from tagwright.evaluation import dataset, scores
     from tagwright.evaluation.none_fits import tell_apart
     from tagwright.evaluation.report import page
     from tagwright.tagger.pipeline import KIND
 
+    itself = output and chosen.model and output.resolve() == chosen.model.resolve()
     _refuse(
         {
             "a run is scored without a tagger: with --run leave out --model and --set": run
@@ -79,13 +80,16 @@ def evaluate(
             "documents out of domain are tagged, and --run names a run file; leave out --out-of-domain": run
             and out_of_domain,
             "--output is where a tagger with thresholds is saved; add --tune f1": output and not tune,
-            "--tune allows no --run, --train, --report, --per-label, --measures, --out-of-domain": tune
-            and (run or train or report or per_label or measures or out_of_domain),
+            "--tune allows no --run, --train, --report, --per-label, --measures, --out-of-domain, --propensity": tune
+            and (run or train or report or per_label or measures or out_of_domain or scoring.propensity != "usual"),
+            f"{output}: holds a saved tagger; choose another place, or tune that one: --model {output}": output
+            and not itself
+            and saved_version(output),
         }
     )
     names, _ = _parse_measures(measures), tune and parse_aim(tune)
     if output:
-        check_replaceable(output, KIND, overwrite=output == chosen.model)
+        check_replaceable(output, KIND, overwrite=bool(itself))
     corpus = inputs.read(docs, reading, chosen)
     seen = inputs.read(train, reading, chosen) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
@@ -103,7 +107,7 @@ def evaluate(
     if tagger and tune:
         tuned, compared = dataset.tune(tagger, suggested, task, tune)
         if output:
-            tuned.save(output, overwrite=output == chosen.model)
+            tuned.save(output, overwrite=bool(itself))
         render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, as_json=as_json)
         return
     if per_label:
