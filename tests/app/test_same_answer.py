@@ -228,6 +228,13 @@ def test_every_interface_says_by_the_same_number_that_no_label_fits(
     assert _answered(sure, "/v1/projects/m/suggest", data=more_than_it_leaves)["results"] == []
 
 
+def test_no_label_fits_an_empty_text_whoever_is_asked(sure: Tagger, run: Command, desk: Path) -> None:
+    write("one.jsonl", [{"id": "1", "text": ""}])
+    sure.save(desk / "model", overwrite=True)
+    said = json.loads(run("suggest", "one.jsonl", "--model", "model", "--quiet", "--format", "jsonl").out)["none"]
+    assert [sure.suggest("").none, said, _answered(sure, "/api/suggest", json={"text": ""})["none"]] == [1.0] * 3
+
+
 @pytest.mark.parametrize("way", [*OWN_WAYS, "annif", "batch"])
 def test_the_same_cut_gets_the_same_answer(
     tagger: Tagger, sure: Tagger, run: Command, desk: Path, way: str, monkeypatch: pytest.MonkeyPatch

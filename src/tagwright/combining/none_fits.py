@@ -47,7 +47,7 @@ def with_none(pool: CandidatePool, run: Run, labels: int) -> Run:
     """Return the ranking with the probability that no label fits each document; no confidence exceeds what it leaves.
 
     run: the ranking of the pool, with confidences. labels: how many the vocabulary has. Where a fitting label is the
-    likelier case, the confidences stay as they are, and bound the probability in turn.
+    likelier case, the confidences stay as they are, and bound the probability in turn. Nothing fits an empty text.
 
     Of the first document nothing is likely to fit, by .8: its confidences are lowered together, to .2 at most. The
     second has a label that is right by .9.
@@ -57,7 +57,8 @@ def with_none(pool: CandidatePool, run: Run, labels: int) -> Run:
     >>> found.confidences.round(2).tolist(), found.none.round(2).tolist()
     ([0.20000000298023224, 0.05000000074505806, 0.8999999761581421], [0.800000011920929, 0.10000000149011612])
     """
-    return leave_room(run, estimate(pool, run, labels))
+    empty = np.array([not document.text.strip() for document in pool.documents]) & (np.diff(run.indptr) == 0)
+    return leave_room(run, np.where(empty, 1.0, estimate(pool, run, labels)))
 
 
 def leave_room(run: Run, none: Doubles) -> Run:

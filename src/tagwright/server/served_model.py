@@ -166,7 +166,8 @@ class ServedModel:
         self.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
         get_current_request().spend("documents", len(requests))
         computed = iter(await self._compute(nonempty) if nonempty else ())
-        return [next(computed) if request.document.text.strip() else Suggestions() for request in requests]
+        none = 1.0 if self.tagger.estimates_none and self.tagger.estimates_confidence else None
+        return [next(computed) if each.document.text.strip() else Suggestions(none=none) for each in requests]
 
     async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         """Suggest labels as `suggest_all`, and record them for the log, the audit and the monitor before the reply."""
