@@ -118,12 +118,14 @@ def test_where_no_names_are_matched_the_confidences_tell() -> None:
 
 
 def test_nothing_fits_a_document_without_text_and_candidates() -> None:
-    """The estimate of the others, (1 - .5) * (1 - .2) = .4, is bounded by the best confidence; the last has keywords."""
-    run = Run.of(np.array([0, 2, 2, 3]), np.array([4, 5, 4]), np.array([2.0, 1.0, 1.0]), np.array([0.5, 0.2, 0.7]))
-    pool = replace(pool_of({"svm": Fixed({4: 1.0})}), documents=[DOCUMENTS[0], Document("2"), Document("3")])
-    none = with_none(replace(pool, found={}), run, 9).none
+    pool = replace(pool_of({"exact_match": Fixed({4: 7.0})}), documents=[DOCUMENTS[0], Document("2")])
+    pool.keep_evidence(lambda: Run.from_rows([{4: 1.5}] * 2))
+    run = Run.of(np.array([0, 1, 1]), np.array([4]), np.array([2.0]), np.array([0.0]))
+    none = with_none(pool, run, 9).none
     assert none is not None
-    assert none.tolist() == pytest.approx([0.4, 1.0, 0.3])
+    assert none.tolist() == pytest.approx([estimate(pool, run, 9)[0], 1.0])
+    with_keywords = Run.of(np.array([0, 1, 2]), np.array([4, 4]), np.array([2.0, 2.0]), np.array([0.0, 0.0]))
+    assert with_none(pool, with_keywords, 9).none == pytest.approx(estimate(pool, run, 9))
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=5), st.floats(0, 1))
