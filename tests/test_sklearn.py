@@ -152,7 +152,7 @@ def test_labels_may_be_those_of_y() -> None:
             None,
             "zero_shot, with thresholds, learns from labels",
         ),
-        (TaggerClassifier(labels=["Bees"], thresholds=True), [], [], "thresholds are found on documents, and X has none"),
+        (TaggerClassifier(labels=["Bees"], thresholds=True), [], [], "found on documents, and X has none"),
         (TaggerClassifier("svm", labels=["Bees"], C=1), TEXTS, Y, 'unknown option "C"; did you mean "cost"?'),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, indicator(), "3 columns for 1 labels"),
         (TaggerClassifier("svm", labels=["Bees"]), TEXTS, [1] * 16, "expected the ids or names"),

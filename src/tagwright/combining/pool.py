@@ -107,7 +107,7 @@ class CandidatePool:
         return self._trust[stage]
 
     def background(self, stage: str, texts: Sequence[str]) -> Background | None:
-        """Return how near the documents are to texts in general, see `Stage.background`; None for a stage without it."""
+        """Return how near the documents are to texts in general, see `Stage.background`; None if a stage has none."""
         found = getattr(self.stages[stage], "background", None)  # a package's own may be older, or no `Stage` by class
         return None if found is None else found(self.readings[stage], texts)
 
