@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -82,6 +83,6 @@ def test_constants_are_names_or_numbers(run: Command, shop: tuple[str, ...]) -> 
     refused = run("evaluate", *shop, "--run", "run.jsonl", "--propensity", "amazon")
     assert refused.code == 2
     assert "by how frequent they are in training; add --train" in refused.err
-    for wrong in ("books", "0.5", "-1,2", "1,inf"):
+    for wrong in ("books", "0.5", "-1,2", "1,inf", (0.5, 1.5), [0.5, 1.5], None):
         with pytest.raises(ConfigError, match="expected usual, wikipedia, amazon, or A and B"):
-            propensity_of(wrong)
+            propensity_of(cast("str", wrong))

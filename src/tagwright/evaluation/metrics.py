@@ -148,10 +148,10 @@ def propensity_of(text: str) -> Propensity:
     >>> propensity_of("amazon"), propensity_of("0.5,0.4")
     ((0.6, 2.6), (0.5, 0.4))
     """
-    if text in PROPENSITIES:
+    if str(text) in PROPENSITIES:
         return PROPENSITIES[text]
     try:
-        a, b = map(float, text.split(","))
+        a, b = map(float, str(text).split(","))
     except ValueError:
         a = b = -1.0
     if not (a > 0 and b > 0 and a + b < np.inf):
