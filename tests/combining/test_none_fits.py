@@ -26,6 +26,8 @@ from tagwright.combining.none_fits import (
     with_none,
 )
 from tagwright.combining.pool import CandidatePool
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.stages.by_language import ByLanguage
 from tagwright.types import Background, Document, Floats, Run
 
 DOCUMENTS = [Document("1", title="Bees"), Document("2", title="Taxes")]
@@ -83,14 +85,17 @@ def test_a_stage_that_knows_nothing_of_backgrounds_has_none() -> None:
     """A stage of a package, written before there were any, or a class of its own."""
 
     class Older:
-        distribution = "normal"
+        distribution, meaning = "normal", ""
 
         def __getattr__(self, name: str) -> object:
             if name == "background":
                 raise AttributeError(name)
             return getattr(Fixed({4: 1.0}), name)
 
-    found = describe(pool_of({"exact_match": Fixed({4: 7.0}), "own": cast("Fixed", Older())}), 7)
+    older = cast("Fixed", Older())
+    in_languages = ByLanguage(Vocabulary(["Bees"]), {"english": older})
+    assert in_languages.background(in_languages.read(DOCUMENTS), ["Bees"]) is None
+    found = describe(pool_of({"exact_match": Fixed({4: 7.0}), "own": older}), 7)
     assert found is not None
     assert found.known.tolist() == [0.0, 0.0]
 

@@ -102,10 +102,9 @@ class ByLanguage(Retriever):
 
     def background(self, reading: Parts, texts: Sequence[str]) -> Background | None:
         """How near the documents are to texts in general; None where the stage has no encoder."""
-        made = [(self.of(code), part) for code, (_, part) in reading.items()]
-        if not all(hasattr(stage, "background") for stage, _ in made):  # a package's own may be older
+        if not hasattr(self.first, "background"):  # a package's own may be older
             return None
-        parts = [stage.background(part, texts) for stage, part in made]
+        parts = [self.of(code).background(part, texts) for code, (_, part) in reading.items()]
         if any(part is None for part in parts):
             return None
         order = np.argsort(reading.places)
