@@ -141,9 +141,10 @@ class Folds:
         return bag, bag.transform(document.text for document in self.documents)
 
     @cached_property
-    def _vectors(self) -> NDArray[np.float16]:
-        """(documents, dim) float16."""
-        assert self.dense
+    def vectors(self) -> NDArray[np.float16]:
+        """(documents, dim) float16, of norm 1; without a dense stage none have any."""
+        if not self.dense:
+            return np.zeros((len(self.documents), 0), np.float16)
         encoder, field = self.dense[1].encoder, self.dense[1].options.text_field
         vectors = list[NDArray[np.float16]]()
         for start in range(0, len(self.documents), BATCH):
@@ -160,7 +161,7 @@ class Folds:
             return NearestLabelled(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
         if name == KNN_DENSE:
             assert self.dense
-            vectors, gold = self._vectors[near], self.gold.take(near)
+            vectors, gold = self.vectors[near], self.gold.take(near)
             return NearestByMeaning(self.labels, vectors, gold, CANDIDATES, shares=self.dense[0])
         key = RTS if name == RTS else fold
         if key not in self._encoders:

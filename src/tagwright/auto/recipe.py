@@ -24,7 +24,8 @@ import numpy as np
 
 from tagwright.auto import combination, examples
 from tagwright.auto.out_of_fold import STAGES, Folds
-from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit_combiner, is_better, ndcg_at_5
+from tagwright.auto.gain import Shift, fit_trusted, gain_on_new, measure_shift, say_gain
+from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, is_better, ndcg_at_5
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
@@ -270,16 +271,17 @@ def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
     richer = combination.with_more_stages(combination.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combination.examples(richer, described, data.teaching), {}))
-    ran = ["combiner"]
+    ran, folds = ["combiner"], _folds(data, start, options)
+    shift, fixed = measure_shift(described, folds, options), ndcg_at_5(plain.run, plain.gold)
     if names[1:] and in_time():
-        kept, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
+        kept, trial, weights = _with_trained(data, start, richer, described, options, folds, (fixed, shift), names[1:], in_time)
         ran += [name for name in names if name in weights]
     else:
-        fitted = fit_combiner(plain, options)
+        fitted = fit_trusted(plain, options, fixed, shift)
         kept, trial = "combiner", (combination.with_combiner(richer, described, fitted) or start, fitted)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
-    return _keep_combiner(data, start, config, options, plain, kept, trial, ran)
+    return _keep_combiner(data, start, config, options, plain, kept, trial, ran, shift)
 
 
 def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
@@ -318,21 +320,10 @@ def _corpus(data: Data, tagger: Tagger, settings: combination.Config, in_time: C
     return CandidateFeatures.load(folder, data.labels)
 
 
-def _with_trained(
-    data: Data,
-    start: Tagger,
-    richer: Tagger,
-    described: CandidateFeatures,
-    options: CombinerOptions,
-    names: Sequence[str],
-    in_time: Callable[[], bool],
-) -> tuple[str, Trial, Mapping[str, float]]:
-    """The combiner with stages that are trained, after its name; and the weight of each that there was time for.
-
-    What the corpus tells stays what the other stages found there, who saw no labels.
-    """
+def _folds(data: Data, start: Tagger, options: CombinerOptions) -> Folds:
+    """The labelled documents, to train stages on some of them and score the others."""
     encoding = ((name, unwrap_stage(stage)) for name, stage in start.retrievers.items())
-    folds = Folds(
+    return Folds(
         take_documents(data.documents, data.labelled),
         data.labels,
         data.gold.take(data.labelled),
@@ -342,10 +333,28 @@ def _with_trained(
         dense=next(((name, stage) for name, stage in encoding if isinstance(stage, Dense)), None),
         unread=data.unread,
     )
+
+
+def _with_trained(
+    data: Data,
+    start: Tagger,
+    richer: Tagger,
+    described: CandidateFeatures,
+    options: CombinerOptions,
+    folds: Folds,
+    against: tuple[Doubles, Shift],
+    names: Sequence[str],
+    in_time: Callable[[], bool],
+) -> tuple[str, Trial, Mapping[str, float]]:
+    """The combiner with stages that are trained, after its name; and the weight of each that there was time for.
+
+    against: see `fit_trusted`.
+    What the corpus tells stays what the other stages found there, who saw no labels.
+    """
     described_by_all, weights = data.examples(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
-    fitted, stages = fit_combiner(described_by_all, options), folds.last(weights)
+    fitted, stages = fit_trusted(described_by_all, options, *against), folds.last(weights)
     listed, steps = " and ".join(stages), combination.with_weights(richer.steps, weights)
     joined = replace(richer, retrievers={**richer.retrievers, **stages}, steps=steps)
     if tagger := combination.with_combiner(joined, described, fitted):
@@ -365,6 +374,7 @@ def _keep_combiner(
     kept: str,
     trial: Trial,
     ran: Sequence[str],
+    shift: Shift,
 ) -> Tagger:
     """Keep what was learned; say what was tried, and what it brought.
 
@@ -385,9 +395,12 @@ def _keep_combiner(
         measured[kept] = scores
     means = {name: float(values.mean()) for name, values in measured.items()}
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
+    gain = gain_on_new(measured[kept] - fixed, shift)
     where = f"in cross-validation on {len(fixed):,} labelled documents"
     beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"
     note(f"kept: {kept}; nDCG@5 {100 * means[kept]:.1f}{beside} {where}")
+    if kept != "zero_shot":
+        note(f"gain on new documents: {say_gain(gain, shift)}")
     detail(f"nDCG@5 {where}: {tried}")
     if kept.startswith("combiner"):
         first = f"the first {config.candidates} of the sum and {fitted.examples.candidates_each} of each stage"
@@ -399,7 +412,9 @@ def _keep_combiner(
     detail(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
-    return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})
+    said = {**gain.to_json(), "unlike": shift.unlike, "trust": fitted.trust}
+    said = {name: round(value, 4) for name, value in said.items()}
+    return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought, "gain": said})
 
 
 def _report_untrained(start: Tagger, data: Data, config: Config, why: str) -> Tagger:
