@@ -10,9 +10,9 @@ another DIR and give it as `--before`; both are then written beside each other, 
 of the draws, which are also tested against the zero-shot method. What is there is not run again, and what the results
 have of other draws stays.
 
-`--shift` measures whether the gain holds on new documents: ten draws of 50 labelled documents, the first five at random,
-in the others documents of one cluster of vectors, where those outside it are scored, up to 800. Of each draw: the gain
-over the zero-shot method on these, its p, the interval that `auto` said, and whether it holds the gain.
+`--shift` measures whether the gain holds on new documents: ten draws of 50 labelled documents, the first five at
+random, in the others documents of one cluster of vectors, where those outside it are scored, up to 800. Of each draw:
+the gain over the zero-shot method on these, its p, the interval that `auto` said, and whether it holds the gain.
 """
 
 from __future__ import annotations

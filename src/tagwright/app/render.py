@@ -96,10 +96,13 @@ def print_scores(scores: Scores, *, as_json: bool) -> None:
         show_table(slice_rows(scores), "the same, by kinds of documents and labels")
 
 
-def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json: bool) -> None:
-    """Print a comparison of runs. runs: name -> file."""
+def print_comparison(
+    compared: Comparisons, runs: Mapping[str, Path], gains: Mapping[str, str], *, as_json: bool
+) -> None:
+    """Print a comparison of runs. runs: name -> file. gains: name -> what its training said of new documents."""
     if as_json:
-        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json()})
+        said = {"gains": gains} if gains else {}
+        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json(), **said})
         return
     for name, run in runs.items():
         print(escape_controls(f"{name}  {run}"))
@@ -107,6 +110,8 @@ def print_comparison(compared: Comparisons, runs: Mapping[str, Path], *, as_json
         title = f"{plural(compared.documents, 'document')}; * marks p of 0.05 or less (Holm)"
         show_table(significance.comparison_rows(pair), title)
         _wrap_text(significance.who_is_better(pair), 0)
+    for name, said in gains.items():
+        _wrap_text(f"{name}, when it was trained: gain on new documents {said}", 0)
     _wrap_text(f"p: {significance.MEANING_OF_P}", 0)
 
 

@@ -16,6 +16,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from shlex import quote
 from time import monotonic
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -23,8 +24,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 import numpy as np
 
 from tagwright.auto import combination, examples
+from tagwright.auto.gain import Shift, fit_trusted, gain_on_new, measure_shift, record_gain, say_gain
 from tagwright.auto.out_of_fold import STAGES, Folds
-from tagwright.auto.gain import Shift, fit_trusted, gain_on_new, measure_shift, say_gain
 from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, is_better, ndcg_at_5
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
@@ -40,6 +41,7 @@ from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
+from tagwright.evaluation.resampling import Score
 from tagwright.stages.by_language import unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
@@ -244,7 +246,10 @@ def _combine_tagger(
             f"{combination.FEWEST} documents with labels of the vocabulary are needed to combine, or more"
         )
     measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
-    return replace(tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
+    gain = gain_on_new(combiner.measured - combiner.fixed, shift := Shift())
+    note(f"gain on new documents: {say_gain(gain, shift)}")
+    combined = {"nDCG@5": measured, "gain": record_gain(gain, shift, 1.0)}
+    return replace(tagger, training={"before": model.training, "combined": combined})
 
 
 def _start_tagger(data: Data, config: Config) -> tuple[Data, Tagger]:
@@ -273,11 +278,12 @@ def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
     plain, _ = data.examples("combiner", lambda: (combination.examples(richer, described, data.teaching), {}))
     ran, folds = ["combiner"], _folds(data, start, options)
     shift, fixed = measure_shift(described, folds, options), ndcg_at_5(plain.run, plain.gold)
+    fit = partial(fit_trusted, options=options, fixed=fixed, shift=shift)
     if names[1:] and in_time():
-        kept, trial, weights = _with_trained(data, start, richer, described, options, folds, (fixed, shift), names[1:], in_time)
+        kept, trial, weights = _with_trained(data, start, richer, described, fit, folds, names[1:], in_time)
         ran += [name for name in names if name in weights]
     else:
-        fitted = fit_trusted(plain, options, fixed, shift)
+        fitted = fit(plain)
         kept, trial = "combiner", (combination.with_combiner(richer, described, fitted) or start, fitted)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
@@ -340,9 +346,8 @@ def _with_trained(
     start: Tagger,
     richer: Tagger,
     described: CandidateFeatures,
-    options: CombinerOptions,
+    fit: Callable[[Examples], FittedCombiner],
     folds: Folds,
-    against: tuple[Doubles, Shift],
     names: Sequence[str],
     in_time: Callable[[], bool],
 ) -> tuple[str, Trial, Mapping[str, float]]:
@@ -354,7 +359,7 @@ def _with_trained(
     described_by_all, weights = data.examples(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
-    fitted, stages = fit_trusted(described_by_all, options, *against), folds.last(weights)
+    fitted, stages = fit(described_by_all), folds.last(weights)
     listed, steps = " and ".join(stages), combination.with_weights(richer.steps, weights)
     joined = replace(richer, retrievers={**richer.retrievers, **stages}, steps=steps)
     if tagger := combination.with_combiner(joined, described, fitted):
@@ -412,8 +417,7 @@ def _keep_combiner(
     detail(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
-    said = {**gain.to_json(), "unlike": shift.unlike, "trust": fitted.trust}
-    said = {name: round(value, 4) for name, value in said.items()}
+    said = record_gain(gain, shift, fitted.trust)
     return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought, "gain": said})
 
 
@@ -421,7 +425,7 @@ def _report_untrained(start: Tagger, data: Data, config: Config, why: str) -> Ta
     """Return the tagger of the zero-shot method. why: no stage is trained."""
     if len(data.labelled):
         _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(data.labelled), why)
-    nothing: Mapping[str, Mapping[str, float]] = {"nDCG@5": {}, "brought": {}}
+    nothing = {"nDCG@5": {}, "brought": {}, "gain": record_gain(Score(0.0, 0.0, 0.0), Shift(), 1.0)}
     return _finish_tagger(start, data, config, "zero_shot", [], nothing)
 
 
