@@ -176,7 +176,8 @@ def measure_shifts(options: argparse.Namespace) -> None:
             corpus.task.folder.mkdir()
             for draw in options.draws or range(2 * AT_RANDOM):
                 content = figures.read(options.output)
-                rows = content.setdefault("shift", {}).setdefault(name, {})
+                drawn = "at random" if draw < AT_RANDOM else "one cluster"
+                rows = content.setdefault("shift", {}).setdefault(f"{name}, {drawn}", {})
                 if str(draw) not in rows:
                     rows[str(draw)] = row = measure_shift(corpus, corpus.draw(draw))
                     print(name, draw, json.dumps(row), flush=True)
@@ -186,9 +187,10 @@ def measure_shifts(options: argparse.Namespace) -> None:
 def measure_shift(corpus: Clusters, draw: Draw) -> dict[str, Any]:
     """Train on a draw; the gain over the zero-shot method on the documents to score, and what `auto` said of it."""
     tagger = fit_auto(draw, ("corpus", "rts"))
-    now = _ndcg(draw.task, tagger, draw.scored)
+    record = tagger.training["auto"]
     plain = np.array([corpus.scores[each.id] for each in draw.scored])
-    record, gain = tagger.training["auto"], float((now - plain).mean())
+    now = plain if record["kept"] == "zero_shot" else _ndcg(draw.task, tagger, draw.scored)
+    gain = float((now - plain).mean())
     p = paired_p_value(now, plain)
     low, high = record["gain"]["low"], record["gain"]["high"]
     return {
