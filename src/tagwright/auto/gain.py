@@ -43,8 +43,9 @@ def measure_shift(described: CandidateFeatures, folds: Folds, options: CombinerO
     """Compare the labelled documents with the others of the corpus; no shift where no stage has vectors of them."""
     if not (described.nearest and folds.dense):
         return Shift()
-    labelled = folds.vectors[folds.scored].astype(np.float32)
-    return unlikeness(labelled, assign_folds(len(labelled), options.folds, options.seed), described.nearest.vectors)
+    labelled, others = folds.encode(folds.scored).astype(np.float32), described.nearest.vectors
+    others = others[others.any(axis=1)]  # those with a text
+    return unlikeness(labelled, assign_folds(len(labelled), options.folds, options.seed), others)
 
 
 def unlikeness(labelled: Floats, folds: Longs, others: Floats) -> Shift:

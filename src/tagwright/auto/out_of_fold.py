@@ -141,14 +141,17 @@ class Folds:
         return bag, bag.transform(document.text for document in self.documents)
 
     @cached_property
-    def vectors(self) -> NDArray[np.float16]:
-        """(documents, dim) float16, of norm 1; without a dense stage none have any."""
-        if not self.dense:
-            return np.zeros((len(self.documents), 0), np.float16)
+    def _vectors(self) -> NDArray[np.float16]:
+        return self.encode(np.arange(len(self.documents)))
+
+    def encode(self, places: Longs) -> NDArray[np.float16]:
+        """(documents, dim) float16, of norm 1, of some documents by the dense stage."""
+        assert self.dense
         encoder, field = self.dense[1].encoder, self.dense[1].options.text_field
         vectors = list[NDArray[np.float16]]()
-        for start in range(0, len(self.documents), BATCH):
-            texts = [document.read_as(field) for document in self.documents[start : start + BATCH]]
+        for start in range(0, len(places), BATCH):
+            documents = take_documents(self.documents, places[start : start + BATCH])
+            texts = [document.read_as(field) for document in documents]
             vectors.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
         return np.concatenate(vectors)
 
@@ -161,7 +164,7 @@ class Folds:
             return NearestLabelled(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
         if name == KNN_DENSE:
             assert self.dense
-            vectors, gold = self.vectors[near], self.gold.take(near)
+            vectors, gold = self._vectors[near], self.gold.take(near)
             return NearestByMeaning(self.labels, vectors, gold, CANDIDATES, shares=self.dense[0])
         key = RTS if name == RTS else fold
         if key not in self._encoders:

@@ -405,7 +405,8 @@ def _keep_combiner(
     beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"
     note(f"kept: {kept}; nDCG@5 {100 * means[kept]:.1f}{beside} {where}")
     if kept != "zero_shot":
-        note(f"gain on new documents: {say_gain(gain, shift)}")
+        kept_for = "" if gain.low >= 0 else "; kept, as what is learned is drawn to the sum already"
+        note(f"gain on new documents: {say_gain(gain, shift)}{kept_for if kept.startswith('combiner') else ''}")
     detail(f"nDCG@5 {where}: {tried}")
     if kept.startswith("combiner"):
         first = f"the first {config.candidates} of the sum and {fitted.examples.candidates_each} of each stage"
@@ -417,7 +418,7 @@ def _keep_combiner(
     detail(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
-    said = record_gain(gain, shift, fitted.trust)
+    said = record_gain(gain, shift, fitted.trust if kept.startswith("combiner") else 1.0)
     return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought, "gain": said})
 
 
