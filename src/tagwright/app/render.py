@@ -101,8 +101,8 @@ def print_comparison(
 ) -> None:
     """Print a comparison of runs. runs: name -> file. gains: name -> what its training said of new documents."""
     if as_json:
-        said = {"gains": {name.lower(): gain for name, gain in gains.items()}} if gains else {}
-        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json(), **said})
+        repeated = {"gains": {name.lower(): gain for name, gain in gains.items()}} if gains else {}
+        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json(), **repeated})
         return
     for name, run in runs.items():
         print(escape_controls(f"{name}  {run}"))
