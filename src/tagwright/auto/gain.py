@@ -30,15 +30,6 @@ class Shift:
     unlike: float = 0.0
     others: int = 0
 
-    @property
-    def trust(self) -> float:
-        """How much of what is learned counts on the others.
-
-        >>> Shift().trust, Shift(unlike=1.0).trust
-        (1.0, 0.5)
-        """
-        return 1 / (1 + self.unlike)
-
 
 def measure_shift(described: CandidateFeatures, folds: Folds, options: CombinerOptions) -> Shift:
     """Compare the labelled documents with the others of the corpus; no shift where no stage has vectors of them."""
@@ -85,16 +76,17 @@ def gain_on_new(gains: Doubles, shift: Shift) -> Score:
 
 
 def fit_trusted(examples: Examples, options: CombinerOptions, fixed: Doubles, shift: Shift) -> FittedCombiner:
-    """Train a combiner; trust it less where others are unlike the labelled documents and may lose by it.
+    """Train a combiner; trust it less where others are clearly unlike the labelled documents and may lose by it.
 
-    fixed: (documents,) nDCG@5 of what it is compared with.
+    fixed: (documents,) nDCG@5 of what it is compared with. Unlike by d, what is learned counts 1 / (1 + d); chance alone
+    makes d as large as its standard error, which is 1 / sqrt(documents).
     """
     fitted = fit_combiner(examples, options)
-    gain = gain_on_new(fitted.measured - fixed, shift)
-    if fitted.ranker is None or gain.low >= 0 or shift.trust == 1:
+    gain, trust = gain_on_new(fitted.measured - fixed, shift), 1 / (1 + shift.unlike)
+    if fitted.ranker is None or gain.low >= 0 or shift.unlike <= options.margin / np.sqrt(len(fixed)):
         return fitted
-    note(f"what is learned counts {shift.trust:.0%}, the sum the rest: in full, {say_gain(gain, shift)}")
-    return fit_combiner(examples, replace(options, trust=shift.trust))
+    note(f"what is learned counts {trust:.0%}, the sum the rest: in full, {say_gain(gain, shift)}")
+    return fit_combiner(examples, replace(options, trust=trust))
 
 
 def record_gain(gain: Score, shift: Shift, trust: float) -> dict[str, float]:
