@@ -78,8 +78,8 @@ def gain_on_new(gains: Doubles, shift: Shift) -> Score:
 def fit_trusted(examples: Examples, options: CombinerOptions, fixed: Doubles, shift: Shift) -> FittedCombiner:
     """Train a combiner; trust it less where others are clearly unlike the labelled documents and may lose by it.
 
-    fixed: (documents,) nDCG@5 of what it is compared with. Unlike by d, what is learned counts 1 / (1 + d); chance alone
-    makes d as large as its standard error, which is 1 / sqrt(documents).
+    fixed: (documents,) nDCG@5 of what it is compared with. Unlike by d, what is learned counts 1 / (1 + d); d has the
+    standard error 1 / sqrt(documents).
     """
     fitted = fit_combiner(examples, options)
     gain, trust = gain_on_new(fitted.measured - fixed, shift), 1 / (1 + shift.unlike)
