@@ -77,6 +77,7 @@ def test_it_is_trusted_less_only_where_others_are_unlike_and_may_lose_and_a_line
     assert gain.fit_trusted(examples, options, unsure, Shift(0.44, 100)).trust == 1.0  # below 2 / sqrt(20) = .447
     assert not caplog.text
     assert gain.fit_trusted(examples, options, unsure, Shift(1.0, 100)).trust == 0.5
+    assert gain.fit_trusted(examples, options, gained + np.tile([0.3, -0.2], 10), Shift()).trust == 0.5  # loses .05
     assert "what is learned counts 50%, the sum the rest: in full, -" in caplog.text
 
 

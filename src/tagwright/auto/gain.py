@@ -76,14 +76,16 @@ def gain_on_new(gains: Doubles, shift: Shift) -> Score:
 
 
 def fit_trusted(examples: Examples, options: CombinerOptions, fixed: Doubles, shift: Shift) -> FittedCombiner:
-    """Train a combiner; trust it less where others are clearly unlike the labelled documents and may lose by it.
+    """Train a combiner; trust it less where it may lose, and does on average or others are clearly unlike the labelled.
 
     fixed: (documents,) nDCG@5 of what it is compared with. Unlike by d, what is learned counts 1 / (1 + d); d has the
-    standard error 1 / sqrt(documents).
+    standard error 1 / sqrt(documents). Where it loses on average, it counts half at most.
     """
     fitted = fit_combiner(examples, options)
-    gain, trust = gain_on_new(fitted.measured - fixed, shift), 1 / (1 + shift.unlike)
-    if fitted.ranker is None or gain.low >= 0 or shift.unlike <= options.margin / np.sqrt(len(fixed)):
+    gain = gain_on_new(fitted.measured - fixed, shift)
+    trust = 1 / (1 + shift.unlike) if shift.unlike > options.margin / np.sqrt(len(fixed)) else 1.0
+    trust = min(trust, 0.5 if gain < 0 else 1.0)
+    if fitted.ranker is None or gain.low >= 0 or trust == 1:
         return fitted
     note(f"what is learned counts {trust:.0%}, the sum the rest: in full, {say_gain(gain, shift)}")
     return fit_combiner(examples, replace(options, trust=trust))
