@@ -7,6 +7,7 @@
    other texts an encoder. They score each labelled document out of fold, without its labels.
 4. Train a combiner of all stages. If cross-validation finds it clearly worse than the zero-shot method, by more than
    two standard errors, keep that.
+5. Estimate the gain on new documents. Where it may be a loss, trust what was learned less: see `gain.fit_trusted`.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
