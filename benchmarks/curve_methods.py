@@ -126,17 +126,19 @@ def fit_knn(draw: Draw) -> Tagger:
     return Tagger(draw.task.labels, {"knn": stage})
 
 
-def fit_auto(draw: Draw) -> Tagger:
-    """With as much time as it takes."""
-    known, documents = draw.task.folder / "corpus", [*draw.labelled, *draw.others]
+def fit_auto(draw: Draw, shared: Sequence[str] = ("corpus",)) -> Tagger:
+    """With as much time as it takes. shared: finished steps that are the same for all draws."""
+    documents = [*draw.labelled, *draw.others]
     with tempfile.TemporaryDirectory() as folder:
-        if (known / "manifest.json").is_file():
-            shutil.copytree(known, Path(folder) / "corpus")
+        for step in shared:
+            if (draw.task.folder / step).is_dir():
+                shutil.copytree(draw.task.folder / step, Path(folder) / step)
         config = auto.Config(minutes=600.0)
         gold = draw.task.gold(documents)
         tagger = auto.fit(documents, draw.task.labels, config, Steps(Path(folder), resume=True), gold=gold)
-        if (Path(folder) / "corpus").is_dir() and not known.is_dir():
-            shutil.copytree(Path(folder) / "corpus", known)
+        for step in shared:
+            if (Path(folder) / step).is_dir() and not (draw.task.folder / step).is_dir():
+                shutil.copytree(Path(folder) / step, draw.task.folder / step)
     return tagger
 
 

@@ -408,6 +408,20 @@ def auto_means() -> Iterator[str]:
     yield from table(head, body)
 
 
+def auto_shift() -> Iterator[str]:
+    """Whether the gain of `train auto` held on documents that were not labelled, also on those unlike the labelled."""
+    body = []
+    for title, draws in result("auto-draws").get("shift", {}).items():
+        rows = [*draws.values()]
+        gains = [f"{100 * row['gain']:+.1f}" + "*" * (row["p"] < LEVEL) for row in rows]
+        said = [f"{100 * row['said']['low']:+.1f} to {100 * row['said']['high']:+.1f}" for row in rows]
+        counts = [f"{row['said']['trust']:.2f}" for row in rows]
+        held, below = (f"{sum(row[name] for row in rows)} of {len(rows)}" for name in ("holds", "below"))
+        body.append([title, *map(", ".join, (gains, said, counts)), held, below])
+    head = ["50 labelled", "gain, points", "interval said", "what is learned counts", "held", "significantly below"]
+    yield from table(head, body)
+
+
 def auto_stages() -> Iterator[str]:
     """What each trained stage brought, in points of nDCG@5 in cross-validation; "out" where it was left out."""
     body = []
@@ -534,6 +548,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "auto draws": auto_draws,
     "button": button,
     "auto means": auto_means,
+    "auto shift": auto_shift,
     "auto stages": auto_stages,
     "labelled, in brief": labelled_in_brief,
 }

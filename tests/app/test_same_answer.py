@@ -260,7 +260,7 @@ def test_the_same_cut_gets_the_same_answer(
 
 def test_a_tagger_without_thresholds_says_how_to_find_some(sure: Tagger) -> None:
     untuned = replace(sure, steps=sure.steps[:2])
-    with pytest.raises(ConfigError, match=r"no thresholds of its labels; tagwright evaluate DOCS .*--tune f1"):
+    with pytest.raises(ConfigError, match=r"no thresholds of its labels; find some on labelled documents"):
         untuned.suggest(ENGLISH, thresholds=True)
 
 
@@ -268,9 +268,13 @@ def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagg
     """The four labels of the text are gold, so that all are to be suggested, in Python and on the command line."""
     unsure = replace(tagger, steps=(WeightedSum(), Curve(slope=1.0)))
     unsure.save(desk / "model")
-    labelled = [{"id": str(n), "text": ENGLISH, "labels": list(tagger.vocabulary.ids)} for n in range(10)]
-    write("gold.jsonl", labelled)
+    every = list(tagger.vocabulary.ids)
+    write("gold.jsonl", [{"id": str(n), "text": f"{ENGLISH} Page {n}.", "labels": every} for n in range(10)])
     asked = ("evaluate", "gold.jsonl", "--model", "model", "--quiet")
+    write("copies.jsonl", [{"id": str(n), "text": ENGLISH, "labels": every} for n in range(3)])
+    copies = run("evaluate", "copies.jsonl", *asked[2:], "--tune", "f1")
+    assert copies.code == 2
+    assert "two documents with different texts" in copies.err
     found = run(*asked, "--tune", "f1", "--output", "tuned", "--json")
     compared = json.loads(found.out)["measures"]
     assert [compared[f"{name}@100"]["b"] for name in ("micro-F1", "macro-F1", "micro-P")] == [1, 1, 1]

@@ -87,6 +87,8 @@ def test_what_only_labelled_documents_tell_is_learned_by_the_svm(learned: Tagger
     record = learned.training["auto"]
     assert record["kept"] == "combiner with svm and knn"
     assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner with svm and knn": 1.0}
+    certain = {"value": 1.0, "low": 1.0, "high": 1.0}  # each document gains all
+    assert record["gain"] == {**certain, "unlike": 0.0, "others": 0, "trust": 1.0}
 
 
 def test_a_label_that_only_trained_stages_find_is_learned_however_few_candidates_the_sum_has() -> None:
@@ -231,6 +233,7 @@ def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
 ) -> None:
     config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
     tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, config)
+    assert tagger.training["auto"]["gain"]["others"] == len(UNLABELLED)
     near = tagger.retrievers["knn_dense"]
     assert isinstance(near, NearestByMeaning)
     assert near.vectors.shape == (60, 16)
@@ -338,6 +341,8 @@ def test_stages_begin_in_the_first_half_and_what_has_begun_is_finished(
     assert record["stages"] == ["zero_shot", "combiner", *stages]
     late = ", ".join(name for name in ("svm", "knn") if name not in stages)
     said = caplog.text
+    gained = "gain on new documents: +100.0 to +100.0 points (95% interval), if these are like the labelled ones"
+    assert (gained in said) == bool(stages)
     assert (f"without {late}: half of 10 minutes was over" in said) == bool(late)
     assert f"again, whatever the time: trained={json.dumps(['combiner', *stages])}" in said
     assert record["kept"] == ("combiner with " + " and ".join(stages) if stages else "zero_shot")

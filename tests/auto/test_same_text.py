@@ -162,6 +162,7 @@ SPLITS = {
     "auto/recipe.py": "labelled documents without copies; the corpus, in which nothing is measured",
     "combining/ranking_trees.py": "features",
     "data/gold.py": "a share of labels and pairs to learn from, in which nothing is measured",
+    "evaluation/dataset.py": "folds of `text_groups`",
     "evaluation/holdout.py": "`distinct_texts`",
     "encoders/transformer.py": "parts of a batch of texts",
     "graph/neighbours.py": "pairs to train on",

@@ -11,14 +11,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from benchmarks import corpora, curve, figures, quality_tables
-from benchmarks.auto_draws import compared, compared_means, main
+from benchmarks.auto_draws import Clusters, compared, compared_means, main
 from benchmarks.curve import MEASURES
+from benchmarks.curve_methods import Task
 from benchmarks.curve_plot import ABOVE, HEIGHT, LEFT, STEP, drawing
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger
 from tagwright.tagger import zero_shot as zeroshot
-from tagwright.types import Run
+from tagwright.types import Document, Run
 
 NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
 GOLD = Run.from_rows([[0]] * 40)
@@ -161,3 +162,17 @@ def test_draws_that_are_not_measured_again_stay_and_all_have_a_mean(
     # means of 0 and .75, and of 1 and .25; one draw is significantly above the former state and one below it.
     # The folder has the scores of the last draw alone.
     assert [*quality_tables.auto_means()][2:] == ["| mdn 50 | 37.5 | 62.5 | p < 0.001 | 1 / 1 of 2 |  | 2.0 |"]
+
+
+def test_documents_of_one_cluster_are_labelled_and_those_outside_it_are_scored(tmp_path: Path) -> None:
+    task = Task("kirja", None, 10, tmp_path)
+    pool, dev = ([Document(f"{name}{place}", "Bees") for place in range(120)] for name in ("p", "d"))
+    task.__dict__.update(pool=pool, dev=dev, train=pool)
+    corpus = Clusters(task)
+    corpus.__dict__["clusters"] = np.repeat([0, 1, 2], [60, 55, 5]), np.repeat([0, 1, 2], [40, 40, 40])
+    drawn = corpus.draw(5)  # of the clusters with more than 50 documents, 0 and 1, the one at 5 % 2
+    assert {each.id for each in drawn.labelled} < {f"p{place}" for place in range(60, 115)}
+    assert len(drawn.labelled) == 50
+    assert drawn.scored == [*dev[:40], *dev[80:]]
+    assert not {each.id for each in drawn.others} & {each.id for each in drawn.labelled}
+    assert len(corpus.draw(0).scored) == 120

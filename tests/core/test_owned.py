@@ -262,6 +262,7 @@ COMPARED = {
     "batch/output_folder.py": "the manifest and shards under their locks; the list of errors is made of what is there",
     "training/loop.py": "the log of this training",
     "api/job.py": "the version that was there when the training began",
+    "encoders/pickled.py": "nothing: what is there stays, and is an error",
     "tagger/pipeline.py": "what the caller says at the moment of the call: overwrite=True",
 }
 "Modules that replace something by its name, and what keeps them from replacing what they have not read."

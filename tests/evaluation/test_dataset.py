@@ -15,7 +15,6 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.data.run_files import write_run
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Label, Run
@@ -93,11 +92,6 @@ def test_one_threshold_is_compared_with_one_for_each_label() -> None:
     step = find_last(tuned.steps, Thresholds)
     assert step is not None
     assert step.values == pytest.approx([0.7904, 0.3, 0.3], abs=1e-4)
-
-
-def test_thresholds_of_fewer_documents_than_fifths_are_refused() -> None:
-    with pytest.raises(ConfigError, match="fifths of the documents, of which there are 4; give 5 or more"):
-        dataset.tune(UNTUNED, suggested(*[{0: 0.9}] * 4), with_gold(*"AAAA"), "f1")
 
 
 def test_tuned_again_a_tagger_has_the_last_thresholds_only() -> None:

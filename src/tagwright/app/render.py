@@ -98,10 +98,16 @@ def print_scores(scores: Scores, *, as_json: bool) -> None:
         show_table(slice_rows(scores), "the same, by kinds of documents and labels")
 
 
-def print_comparison(compared: Comparisons, runs: Mapping[str, Path | str], *, as_json: bool) -> None:
-    """Print a comparison of runs. runs: name -> file, or what it is."""
+def print_comparison(
+    compared: Comparisons, runs: Mapping[str, Path | str], gains: Mapping[str, str], *, as_json: bool
+) -> None:
+    """Print a comparison of runs.
+
+    runs: name -> file, or what it is. gains: name -> what its training said of new documents.
+    """
     if as_json:
-        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json()})
+        repeated = {"gains": {name.lower(): gain for name, gain in gains.items()}} if gains else {}
+        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json(), **repeated})
         return
     for name, run in runs.items():
         print(escape_controls(f"{name}  {run}"))
@@ -109,6 +115,8 @@ def print_comparison(compared: Comparisons, runs: Mapping[str, Path | str], *, a
         title = f"{plural(compared.documents, 'document')}; * marks p of 0.05 or less (Holm)"
         show_table(significance.comparison_rows(pair), title)
         _wrap_text(significance.who_is_better(pair), 0)
+    for name, said in gains.items():
+        _wrap_text(f"{name}, when it was trained: gain on new documents {said}", 0)
     _wrap_text(f"p: {significance.MEANING_OF_P}", 0)
 
 

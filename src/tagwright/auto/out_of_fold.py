@@ -144,12 +144,16 @@ class Folds:
 
     @cached_property
     def _vectors(self) -> NDArray[np.float16]:
-        """(documents, dim) float16."""
+        return self.encode(np.arange(len(self.documents)))
+
+    def encode(self, places: Longs) -> NDArray[np.float16]:
+        """(documents, dim) float16, of norm 1, of some documents by the dense stage."""
         assert self.dense
         encoder, field = self.dense[1].encoder, self.dense[1].options.text_field
         vectors = list[NDArray[np.float16]]()
-        for start in range(0, len(self.documents), BATCH):
-            texts = [document.read_as(field) for document in self.documents[start : start + BATCH]]
+        for start in range(0, len(places), BATCH):
+            documents = take_documents(self.documents, places[start : start + BATCH])
+            texts = [document.read_as(field) for document in documents]
             vectors.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
         return np.concatenate(vectors)
 

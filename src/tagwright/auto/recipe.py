@@ -7,6 +7,7 @@
    other texts an encoder. They score each labelled document out of fold, without its labels.
 4. Train a combiner of all stages. If cross-validation finds it clearly worse than the zero-shot method, by more than
    two standard errors, keep that.
+5. Estimate the gain on new documents. Where it may be a loss, trust what was learned less: see `gain.fit_trusted`.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
@@ -16,6 +17,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from shlex import quote
 from time import monotonic
 from typing import Annotated, Literal, Self, TypeAlias
@@ -23,8 +25,9 @@ from typing import Annotated, Literal, Self, TypeAlias
 import numpy as np
 
 from tagwright.auto import combination, examples
+from tagwright.auto.gain import Shift, fit_trusted, gain_on_new, measure_shift, record_gain, say_gain
 from tagwright.auto.out_of_fold import STAGES, Folds
-from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit_combiner, is_better, ndcg_at_5
+from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, is_better, ndcg_at_5
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Distinct, Positive
@@ -38,6 +41,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
 from tagwright.errors import ConfigError, setting
 from tagwright.evaluation.advice import next_step
+from tagwright.evaluation.resampling import Score
 from tagwright.stages.by_language import unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger, zero_shot
@@ -207,7 +211,10 @@ def _combine_tagger(
             f"{combination.FEWEST} documents with labels of the vocabulary are needed to combine, or more"
         )
     measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
-    return replace(tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
+    gain = gain_on_new(combiner.measured - combiner.fixed, shift := Shift())
+    note(f"gain on new documents: {say_gain(gain, shift)}")
+    combined = {"nDCG@5": measured, "gain": record_gain(gain, shift, 1.0)}
+    return replace(tagger, training={"before": model.training, "combined": combined})
 
 
 def _start_tagger(data: Data, config: Config) -> tuple[Data, Tagger]:
@@ -234,16 +241,18 @@ def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
     richer = combination.with_more_stages(combination.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
     plain, _ = data.examples("combiner", lambda: (combination.examples(richer, described, data.teaching), {}))
-    ran = ["combiner"]
+    ran, folds = ["combiner"], _folds(data, start, options)
+    shift, fixed = measure_shift(described, folds, options), ndcg_at_5(plain.run, plain.gold)
+    fit = partial(fit_trusted, options=options, fixed=fixed, shift=shift)
     if names[1:] and in_time():
-        kept, trial, weights = _with_trained(data, start, richer, described, options, names[1:], in_time)
+        kept, trial, weights = _with_trained(data, start, richer, described, fit, folds, names[1:], in_time)
         ran += [name for name in names if name in weights]
     else:
-        fitted = fit_combiner(plain, options)
+        fitted = fit(plain)
         kept, trial = "combiner", (combination.with_combiner(richer, described, fitted) or start, fitted)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
-    return _keep_combiner(data, start, config, options, plain, kept, trial, ran)
+    return _keep_combiner(data, start, config, options, plain, kept, trial, ran, shift)
 
 
 def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
@@ -282,21 +291,10 @@ def _corpus(data: Data, tagger: Tagger, settings: combination.Config, in_time: C
     return CandidateFeatures.load(folder, data.labels)
 
 
-def _with_trained(
-    data: Data,
-    start: Tagger,
-    richer: Tagger,
-    described: CandidateFeatures,
-    options: CombinerOptions,
-    names: Sequence[str],
-    in_time: Callable[[], bool],
-) -> tuple[str, Trial, Mapping[str, float]]:
-    """The combiner with stages that are trained, after its name; and the weight of each that there was time for.
-
-    What the corpus tells stays what the other stages found there, who saw no labels.
-    """
+def _folds(data: Data, start: Tagger, options: CombinerOptions) -> Folds:
+    """The labelled documents, to train stages on some of them and score the others."""
     encoding = ((name, unwrap_stage(stage)) for name, stage in start.retrievers.items())
-    folds = Folds(
+    return Folds(
         take_documents(data.documents, data.labelled),
         data.labels,
         data.gold.take(data.labelled),
@@ -306,10 +304,26 @@ def _with_trained(
         dense=next(((name, stage) for name, stage in encoding if isinstance(stage, Dense)), None),
         unread=data.unread,
     )
+
+
+def _with_trained(
+    data: Data,
+    start: Tagger,
+    richer: Tagger,
+    described: CandidateFeatures,
+    fit: Callable[[Examples], FittedCombiner],
+    folds: Folds,
+    names: Sequence[str],
+    in_time: Callable[[], bool],
+) -> tuple[str, Trial, Mapping[str, float]]:
+    """The combiner with stages that are trained, after its name; and the weight of each that there was time for.
+
+    What the corpus tells stays what the other stages found there, who saw no labels.
+    """
     described_by_all, weights = data.examples(
         "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
     )
-    fitted, stages = fit_combiner(described_by_all, options), folds.last(weights)
+    fitted, stages = fit(described_by_all), folds.last(weights)
     listed, steps = " and ".join(stages), combination.with_weights(richer.steps, weights)
     joined = replace(richer, retrievers={**richer.retrievers, **stages}, steps=steps)
     if tagger := combination.with_combiner(joined, described, fitted):
@@ -329,6 +343,7 @@ def _keep_combiner(
     kept: str,
     trial: Trial,
     ran: Sequence[str],
+    shift: Shift,
 ) -> Tagger:
     """Keep what was learned; say what was tried, and what it brought.
 
@@ -349,9 +364,13 @@ def _keep_combiner(
         measured[kept] = scores
     means = {name: float(values.mean()) for name, values in measured.items()}
     tried = ", ".join(f"{name} {100 * value:.1f}" for name, value in means.items())
+    gain = gain_on_new(measured[kept] - fixed, shift)
     where = f"in cross-validation on {len(fixed):,} labelled documents"
     beside = "" if kept == "zero_shot" else f", and {100 * means['zero_shot']:.1f} untrained,"
     note(f"kept: {kept}; nDCG@5 {100 * means[kept]:.1f}{beside} {where}")
+    if kept != "zero_shot":
+        kept_for = "" if gain.low >= 0 else "; kept, as what is learned is drawn to the sum already"
+        note(f"gain on new documents: {say_gain(gain, shift)}{kept_for if kept.startswith('combiner') else ''}")
     detail(f"nDCG@5 {where}: {tried}")
     if kept.startswith("combiner"):
         first = f"the first {config.candidates} of the sum and {fitted.examples.candidates_each} of each stage"
@@ -363,14 +382,15 @@ def _keep_combiner(
     detail(f"to train these again, whatever the time: {again}")
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
-    return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought})
+    said = record_gain(gain, shift, fitted.trust if kept.startswith("combiner") else 1.0)
+    return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought, "gain": said})
 
 
 def _report_untrained(start: Tagger, data: Data, config: Config, why: str) -> Tagger:
     """Return the tagger of the zero-shot method. why: no stage is trained."""
     if len(data.labelled):
         _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(data.labelled), why)
-    nothing: Mapping[str, Mapping[str, float]] = {"nDCG@5": {}, "brought": {}}
+    nothing = {"nDCG@5": {}, "brought": {}, "gain": record_gain(Score(0.0, 0.0, 0.0), Shift(), 1.0)}
     return _finish_tagger(start, data, config, "zero_shot", [], nothing)
 
 

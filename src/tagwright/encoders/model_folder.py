@@ -168,10 +168,8 @@ def _minilm() -> Path:
         raise ModelError(f"{folder}: the weights of {ORIGINAL} are missing; {remedy}")
     if digest(weights) == PUBLISHED:
         return folder
-    if not installed:  # the next run fetches them anew
-        weights.resolve().unlink()
-        weights.unlink(missing_ok=True)
-        remedy = f"they were removed; fetch them from a hub you trust (HF_ENDPOINT), or: {WEIGHTS}"
+    if not installed:
+        remedy = f"remove {weights.resolve()}, and fetch them from a hub you trust (HF_ENDPOINT), or: {WEIGHTS}"
     raise ModelError(f"{folder}: the weights are not those that {ORIGINAL} publishes (SHA-256 differs); {remedy}")
 
 

@@ -13,7 +13,7 @@ from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without
 from tagwright.core.display import list_first
 from tagwright.core.progress import bar
 from tagwright.data import run_files
-from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, text_digests
+from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, text_digests, text_groups
 from tagwright.data.in_memory import with_labels
 from tagwright.data.published import read_label_filter
 from tagwright.data.trec import read_qrels
@@ -295,16 +295,18 @@ def tune(tagger: Tagger, run: Run, data: EvaluationSet, aim: str) -> tuple[Tagge
     """Return the tagger with thresholds, and what A, one for all labels, gives beside B, one for each label.
 
     run: what the tagger suggests for the scored documents, from which it has not learned. aim: "f1", or a precision, as
-    in "precision=0.8", see `Thresholds.fit`, which says what is raised. To compare, each fifth of the documents is cut
-    by thresholds of the others, and all are measured together: a label that the others lack counts too.
+    in "precision=0.8", see `Thresholds.fit`, which says what is raised; InputError too for fewer than two texts. To
+    compare, each fifth of the documents is cut by thresholds of the others, and all are measured together: a label that
+    the others lack counts too.
     """
     precision, labels, cuts = parse_aim(aim), len(data.vocabulary), list[tuple[Run, Run, Run]]()
-    if len(data.gold) < FOLDS:
-        few = f"thresholds are measured on fifths of the documents, of which there are {len(data.gold)}"
-        raise ConfigError(f"{few}; give {FOLDS} or more")
-    order = np.random.default_rng(0).permutation(len(data.gold))
-    for part in np.array_split(order, FOLDS):
-        others = np.setdiff1d(order, part)
+    texts = text_groups(document for batch in data.batches() for document in batch)  # copies stay together
+    distinct, of_text = np.unique(texts, return_inverse=True)
+    if len(distinct) < 2:
+        raise InputError("thresholds are found on two documents with different texts, or more; label some more")
+    folds = (np.random.default_rng(0).permutation(len(distinct)) % FOLDS)[of_text]
+    for fold in np.unique(folds):
+        part, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         each = Thresholds.fit(run.take(others), data.gold.take(others), labels, precision)
         common = Thresholds(np.full_like(each.values, each.values[-1]))
         cuts.append((common.cut(run.take(part)), each.cut(run.take(part)), data.gold.take(part)))

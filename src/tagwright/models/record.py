@@ -114,7 +114,10 @@ def _scores(record: Mapping[str, Any]) -> Iterator[str]:
     yield from _mark_blind(measured_blind(record))
     for training in record["trainings"]:
         for measure, value in training.get("combined", {}).items():
-            if measure != BLIND and isinstance(value, Mapping):
+            if measure == "gain":
+                low, high = (f"{100 * value[end]:+.1f}" for end in ("low", "high"))
+                yield f"- gain of that training to expect on new documents like these: {low} to {high} points (95%)"
+            elif measure != BLIND and isinstance(value, Mapping):
                 before, after = (f"{100 * value[when]:.1f}" for when in ("before", "after"))
                 yield f"- cross-validated while it was trained: {measure} {after}, before the training {before}"
         if training.get("combined"):

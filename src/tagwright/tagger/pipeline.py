@@ -35,7 +35,7 @@ from tagwright.core.versions import in_use
 from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.defaults import MAX_LABELS
-from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.errors import ConfigError, InputError, ModelError, option
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import load_part, load_retriever, saved_kind
 from tagwright.stages.by_language import ByLanguage, unwrap_stage
@@ -333,7 +333,8 @@ class Tagger:
 
     def _thresholds(self) -> Thresholds:
         if (found := find_last(self.steps, Thresholds)) is None:
-            remedy = "tagwright evaluate DOCS --model DIR --tune f1 --output DIR adds them; or use the best cut"
+            how = option("tune", "f1", python="evaluation.dataset.tune")
+            remedy = f"find some on labelled documents ({how} of evaluate), or use the best cut"
             raise ConfigError(f"this tagger has no thresholds of its labels; {remedy}")
         return found
 

@@ -119,6 +119,15 @@ def test_saved_taggers_are_compared_with_each_other_and_with_runs(folder: str, r
     assert "got 1: --run" in run("compare", "docs.jsonl", "--model", "new").err
 
 
+def test_compare_repeats_the_gain_to_expect_that_a_training_said(folder: str, run: Command, desk: Path) -> None:
+    gain = {"value": 0.1, "low": -0.05, "high": 0.25, "unlike": 0.0, "others": 0, "trust": 1.0}
+    replace(load(desk / "new"), training={"auto": {"gain": gain}}).save(desk / "gained")
+    command = ("compare", "docs.jsonl", "--model", "old", "--model", "gained")
+    said = "-5.0 to +25.0 points (95% interval), if these are like the labelled ones"
+    assert f"B, when it was trained: gain on new documents {said}" in " ".join(run(*command).out.split())
+    assert json.loads(run(*command, "--json").out)["gains"] == {"b": said}
+
+
 def test_what_a_review_page_measured_is_listed(folder: str, run: Command, desk: Path) -> None:
     difference = {"value": 0.023, "low": -0.01, "high": 0.05}
     blind = {"documents": 25, "besides": "0001", "after": 0.923, "before": 0.9, "difference": difference}

@@ -371,6 +371,18 @@ def test_the_combiner_learns_which_stage_is_right() -> None:
         refit_combiner(tagger, TrainingData(labelled.documents[:2], [["r0"], []], [set(), set()], [[], []]))
 
 
+def test_the_page_says_what_to_expect_on_new_documents() -> None:
+    tagger, labelled = lesson()
+    found = refit_combiner(tagger, labelled).training["combined"]
+    gained = found["nDCG@5"]["after"] - found["nDCG@5"]["before"]  # by every document the same
+    assert [found["gain"][name] for name in ("value", "low", "high")] == pytest.approx([gained] * 3, abs=1e-4)
+    blind: dict[str, Any] = {"documents": 0}
+    trained = Trained("0002", "2026-11-27 10:00 UTC", 20, 0.5, 0.6, blind, {"low": -0.012, "high": 0.3})
+    said = "On new documents like these, the decisions bring from -1.2 to +30.0 points (95% interval) by these figures."
+    assert str(trained.sentences("versions")[-1]) == said
+    assert said not in map(str, trained._replace(gain=None).sentences("versions"))
+
+
 def every_kind() -> list[Tagger]:
     """Taggers of every combiner: of `train auto`, of one trained stage, and with labels appended as in FuTex."""
     untrained, labelled = lesson()

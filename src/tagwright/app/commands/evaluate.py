@@ -108,7 +108,7 @@ def evaluate(
         tuned, compared = dataset.tune(tagger, suggested, task, tune)
         if output:
             tuned.save(output, overwrite=bool(itself))
-        render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, as_json=as_json)
+        render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, {}, as_json=as_json)
         return
     if per_label:
         scores.write_label_scores(
@@ -143,6 +143,7 @@ def compare(
 ) -> None:
     """Compare runs and taggers over the same documents, every two of them: differences, intervals, paired tests."""
     from tagwright.app import inputs, render
+    from tagwright.auto.gain import recorded_gain
     from tagwright.evaluation import dataset
     from tagwright.evaluation.report import page
     from tagwright.evaluation.significance import run_names
@@ -174,7 +175,9 @@ def compare(
     if report:
         notes = {**{name: str(file) for name, file in sources.items()}, **_origin(task, docs, labels or files[-1])}
         page.write_page(page.comparison_page(comparison, notes), report)
-    render.print_comparison(comparison, sources, as_json=as_json)
+    said = {name: recorded_gain(tagger.training) for name, tagger in zip(names[len(run) :], taggers, strict=True)}
+    gains = {name: gain for name, gain in said.items() if gain}
+    render.print_comparison(comparison, sources, gains, as_json=as_json)
 
 
 def _refuse(problems: Mapping[str, object]) -> None:

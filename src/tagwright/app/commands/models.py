@@ -50,9 +50,8 @@ def models(
         pair = (first, second or versions.current.name)
         documents = inputs.read(test, reading, Chosen(model=versions.current.folder))
         compared = versions.compare(first, documents, other=pair[1], skip_unlabelled=skip_unlabelled, unknown=unknown)
-        render.print_comparison(
-            compared, {version.name: version.folder for version in map(versions.__getitem__, pair)}, as_json=as_json
-        )
+        folders = {version.name: version.folder for version in map(versions.__getitem__, pair)}
+        render.print_comparison(compared, folders, {}, as_json=as_json)
     else:
         changed: dict[str, Any] = {}
         if action == "add":

@@ -56,6 +56,7 @@ class Trained(NamedTuple):
     from. before, after: nDCG@5 without and with them, cross-validated. blind: how many documents had been "decided" on,
     how many "documents" were reviewed blind and, of enough, nDCG@5 of the version "besides" ("before") and of this one
     ("after"), and the "difference" with its interval ("value", "low", "high"); from 0 to 1, as before and after are.
+    gain: the interval of the gain on new documents; None of a version that was trained before 0.11.
     """
 
     version: str
@@ -64,6 +65,7 @@ class Trained(NamedTuple):
     before: float
     after: float
     blind: Mapping[str, Any]
+    gain: Mapping[str, float] | None = None
 
     @classmethod
     def of(cls, version: Version) -> Self | None:
@@ -73,7 +75,8 @@ class Trained(NamedTuple):
             combined = record["trainings"][0]["combined"]
             date, blind = datetime.fromisoformat(record["added"]), measured_blind(record)
             before, after = (combined["nDCG@5"][name] for name in ("before", "after"))
-            return cls(version.name, f"{date:%Y-%m-%d %H:%M} UTC", blind["reviews"], before, after, blind)
+            added, gain = f"{date:%Y-%m-%d %H:%M} UTC", combined.get("gain")
+            return cls(version.name, added, blind["reviews"], before, after, blind, gain)
         except (TagwrightError, LookupError, TypeError, ValueError):
             return None
 
@@ -86,7 +89,16 @@ class Trained(NamedTuple):
             "them (cross-validated). These figures are too good: reviewers accept what they are shown."
         )
         flattered = Text(form, before=_percent(self.before), after=_percent(self.after))
-        return (made, *self._measured(), flattered)
+        return (made, *self._measured(), flattered, *self._expected())
+
+    def _expected(self) -> tuple[Text, ...]:
+        if self.gain is None:
+            return ()
+        form = (
+            "On new documents like these, the decisions bring from %(low)s to %(high)s points (95%% interval) by these "
+            "figures."
+        )
+        return (Text(form, **{end: f"{100 * self.gain[end]:+.1f}" for end in ("low", "high")}),)
 
     def _measured(self) -> tuple[Text, ...]:
         count = f"{self.blind['documents']:,}"
