@@ -67,6 +67,13 @@ def test_features_by_hand() -> None:
     assert found.known == pytest.approx([0.5, 0.5])
 
 
+def test_fewer_labels_than_in_the_fit_count_as_the_fewest() -> None:
+    one, five = (describe(pool_of({"exact_match": Fixed({4: 7.0})}), labels) for labels in (1, 5))
+    assert one is not None
+    assert five is not None
+    assert one.names.tolist() == five.names.tolist()
+
+
 def test_of_two_encoders_that_counts_which_knows_the_names() -> None:
     """The cosines of the second are .5 for each label, and it knows the names as well as .75: (.5 - .2) / .1 = 3."""
 

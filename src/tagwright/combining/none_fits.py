@@ -39,6 +39,9 @@ Model: TypeAlias = tuple[tuple[float, ...], float]
 LEAST = -3.0
 "Labels that are farther below general topics count as these: none were in the fit."
 
+FEWEST = 5
+"Labels of the smallest vocabulary of the fit; fewer count as so many."
+
 NEAREST, NAMED = 5, 3
 "Labels nearest in meaning, and labels named most, whose mean counts."
 
@@ -105,7 +108,7 @@ def describe(pool: CandidatePool, labels: int) -> Described | None:
     evidence = pool.best_evidence()
     if named is None or evidence is None:
         return None
-    expected = np.full(len(evidence), np.sqrt(2.0 * np.log(max(labels, 1))))
+    expected = np.full(len(evidence), np.sqrt(2.0 * np.log(max(labels, FEWEST))))
     bits, apart = np.log1p(_mean_of_first(pool.found[named], NAMED)), np.zeros(len(evidence))
     found = {name: each for name in pool.found if (each := pool.background(name, TOPICS))}
     if not found:

