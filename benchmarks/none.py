@@ -26,7 +26,8 @@ from sklearn.metrics import roc_auc_score
 
 import tagwright.combining
 from tagwright.combining.confidence import LIKELY, sigmoid
-from tagwright.combining.none_fits import MEANING, NAMES, Described, Model, describe, leave_room
+from tagwright.combining.label_free import Model
+from tagwright.combining.none_fits import MEANING, NAMES, Described, describe, leave_room
 from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger, batches, zero_shot

@@ -431,6 +431,16 @@ def _width(*runs: Run) -> int:
     return 1 + max(int(run.labels.max(initial=0)) for run in runs)
 
 
+def list_or_nones(values: Floats | None, count: int) -> Sequence[float | None]:
+    """The numbers as a list; that many None where there are none, as of confidences that are not estimated.
+
+    >>> list_or_nones(np.float32([0.5]), 1), list_or_nones(None, 2)
+    ([0.5], [None, None])
+    """
+    numbers: Sequence[float | None] = [None] * count if values is None else values.tolist()
+    return numbers
+
+
 def places_of(labels: Iterable[Label], among: Iterable[Label]) -> Longs:
     """(labels,) the place of each of these labels in another vocabulary, by id; -1 where it is not there."""
     places = {label.id: place for place, label in enumerate(among)}

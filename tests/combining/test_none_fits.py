@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from tests.fixed import Fixed
 
 from tagwright.combining.confidence import LIKELY
+from tagwright.combining.label_free import read_model
 from tagwright.combining.none_fits import (
+    FILE,
     MEANING,
     NAMES,
     Described,
@@ -22,7 +24,6 @@ from tagwright.combining.none_fits import (
     estimate,
     leave_room,
     provenance,
-    read_model,
     with_none,
 )
 from tagwright.combining.pool import CandidatePool
@@ -170,7 +171,7 @@ def test_the_probability_goes_with_its_document() -> None:
 @pytest.mark.parametrize(("name", "features"), [("meaning", MEANING), ("names", NAMES)])
 def test_the_models_of_the_package_rise_and_fall_as_they_must(name: str, features: tuple[str, ...]) -> None:
     """What speaks for a label lowers the odds that none fits; chance and strange languages raise them."""
-    weights, _ = read_model(name)
+    weights, _ = read_model(FILE, name, features)
     raises = {"expected maximum", "languages apart"}
     assert {feature for feature, weight in zip(features, weights, strict=True) if weight > 0} == raises & {*features}
 

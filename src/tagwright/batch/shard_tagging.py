@@ -16,7 +16,7 @@ from tagwright.data.run_files import COLUMNS, RunFormat, csv_lines, run_digest, 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
 from tagwright.tagger import Tagger, batches
-from tagwright.types import Document, Run
+from tagwright.types import Document, Run, list_or_nones
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _write_lines(
 def _rows(tagged: Iterator[tuple[Sequence[Document], Run]], labels: Vocabulary) -> Iterator[Sequence[str]]:
     """The rows of a table of suggestions."""
     for documents, run in tagged:
-        sure = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
+        sure = list_or_nones(run.confidences, len(run.labels))
         labelled = zip(run.rows.tolist(), run.ranks.tolist(), run.labels.tolist(), strict=True)
         for (row, rank, place), score, confidence in zip(labelled, run.scores.tolist(), sure, strict=True):
             yield table_row(documents[row].id, rank, labels[place], labels.shown_name(place), score, confidence)
@@ -144,10 +144,10 @@ def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tag
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for documents, run in tagged:
             labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
-            sure = [None] * len(labels) if run.confidences is None else run.confidences.tolist()
+            sure = list_or_nones(run.confidences, len(labels))
             columns = [label.id for label in labels], [label.name for label in labels], run.scores.tolist(), sure
             suggestions = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
-            nones = [None] * len(run) if run.none is None else run.none.tolist()
+            nones = list_or_nones(run.none, len(run))
             rows = [
                 {"id": document.id, "suggestions": suggestions[start:end], "none": none}
                 for document, (start, end), none in zip(documents, pairwise(run.indptr.tolist()), nones, strict=True)

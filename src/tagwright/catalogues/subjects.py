@@ -12,7 +12,7 @@ from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.sources import SOURCES, number_in, source_code
 from tagwright.readers.sources import recognise_source as recognise_source
-from tagwright.types import Label, Run
+from tagwright.types import Label, Run, list_or_nones
 from tagwright.version import __version__
 
 Assigned: TypeAlias = Literal["0", "1", "2"]
@@ -77,7 +77,7 @@ def of_run(run: Run, vocabulary: Vocabulary, names_in: str = "") -> Callable[[in
 
     def of_row(row: int) -> list[NewSubject]:
         one = run.take([row])
-        confidences = [None] * len(one.labels) if one.confidences is None else one.confidences.tolist()
+        confidences = list_or_nones(one.confidences, len(one.labels))
         labels = map(vocabulary.__getitem__, one.labels.tolist())
         return [
             NewSubject.of(label, confidence, names_in=language)

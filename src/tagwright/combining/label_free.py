@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,10 @@ scores among a handful of labels are never large, however clear the best is. Tha
 CHARACTERS = 60, 60_000
 """Shorter and longer texts count as these: the model was fitted on texts between them. Characters, as words are longer
 in some languages: the Finnish texts of the fit have as many as the English ones, in fewer words."""
+
+
+Model: TypeAlias = tuple[tuple[float, ...], float]
+"The weights of the features, and the intercept."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +102,13 @@ class LabelFree(Checked, Confidence):
 
 def logistic(table: Doubles, weights: Sequence[float], intercept: float) -> Floats:
     """(n, features) -> (n,) probabilities by a logistic model, with a weight for each feature."""
+    return sigmoid(log_odds(table, weights, intercept)).astype(np.float32)
+
+
+def log_odds(table: Doubles, weights: Sequence[float], intercept: float) -> Doubles:
+    """(n, features) -> (n,) log odds by a logistic model, with a weight for each feature."""
     products = np.ascontiguousarray(table * np.array(weights))  # `@` rounds by the number of rows
-    return sigmoid(products.sum(axis=1) + intercept).astype(np.float32)
+    return np.asarray(products.sum(axis=1) + intercept, np.float64)
 
 
 def label_free(pool: CandidatePool, run: Run, labels_per_document: float | None = None) -> Floats:
@@ -182,14 +191,19 @@ def text_lengths(pool: CandidatePool) -> Longs:
     return np.array([len(document.text) for document in pool.documents], np.int64)
 
 
-@cache
-def read_shipped_model(name: str) -> tuple[tuple[float, ...], float]:
+def read_shipped_model(name: str) -> Model:
     """The model that comes with Tagwright of this name, its weights and intercept, see `logistic`.
 
     "known", "unknown": of many labels, by whether the number of labels of a document is. "few": of few labels.
     """
-    model = provenance()["models"][name]
-    return tuple(model["weights"][each] for each in (FEW_FEATURES if name == "few" else FEATURES)), model["intercept"]
+    return read_model("label_free.json", name, FEW_FEATURES if name == "few" else FEATURES)
+
+
+@cache
+def read_model(file: str, name: str, features: Sequence[str]) -> Model:
+    """Return a model of a file of this package: the weights of the features, and the intercept."""
+    model = read_packaged(file)["models"][name]
+    return tuple(model["weights"][each] for each in features), model["intercept"]
 
 
 def provenance() -> Mapping[str, Any]:

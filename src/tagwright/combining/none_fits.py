@@ -9,15 +9,17 @@ names, its confidences tell: 1 minus each, multiplied.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tagwright.combining.confidence import LIKELY, sigmoid
-from tagwright.combining.label_free import read_packaged
+from tagwright.combining.label_free import Model, log_odds, read_model, read_packaged
 from tagwright.combining.pool import CandidatePool
 from tagwright.types import Doubles, Run
+
+FILE = "none_fits.json"
+"Where the models are."
 
 MEANING = ("cosine above topics", "evidence", "expected maximum")
 """Of a document: the mean cosine of the five nearest labels above that to general topics, in deviations of the cosines
@@ -32,9 +34,6 @@ physics politics sports"""
 
 TOPICS = tuple(_TOPICS.split())
 "What texts are about in general: how near a document is to any of them by chance."
-
-Model: TypeAlias = tuple[tuple[float, ...], float]
-"The weights of the features, and the intercept."
 
 LEAST = -3.0
 "Labels that are farther below general topics count as these: none were in the fit."
@@ -68,7 +67,7 @@ def leave_room(run: Run, none: Doubles) -> Run:
     """Return the ranking with these probabilities that no label fits, (documents,): see `with_none`."""
     assert run.confidences is not None
     surest = np.zeros(len(run))
-    np.maximum.at(surest, run.rows, run.confidences)
+    np.maximum.at(surest, run.rows, run.confidences.astype(np.float64))  # of one type, as it is slow otherwise
     none = np.where(none > LIKELY, none, np.minimum(none, 1.0 - surest))
     factor = np.minimum(1.0, (1.0 - none) / np.maximum(surest, 1e-9))
     confidences = (run.confidences * factor[run.rows]).astype(np.float32)
@@ -80,7 +79,8 @@ def estimate(pool: CandidatePool, run: Run, labels: int) -> Doubles:
     described = describe(pool, labels)
     if described is None:
         return _by_confidences(run)
-    return sigmoid(described.logits(read_model("meaning"), read_model("names")))
+    models = read_model(FILE, "meaning", MEANING), read_model(FILE, "names", NAMES)
+    return sigmoid(described.logits(*models))
 
 
 class Described(NamedTuple):
@@ -96,7 +96,7 @@ class Described(NamedTuple):
 
     def logits(self, by_meaning: Model, by_names: Model) -> Doubles:
         """(documents,) the log odds that no label fits."""
-        return self.known * _logit(self.meaning, by_meaning) + (1.0 - self.known) * _logit(self.names, by_names)
+        return self.known * log_odds(self.meaning, *by_meaning) + (1.0 - self.known) * log_odds(self.names, *by_names)
 
 
 def describe(pool: CandidatePool, labels: int) -> Described | None:
@@ -136,20 +136,6 @@ def _mean_of_first(run: Run, most: int) -> Doubles:
     return np.bincount(first.rows, first.scores, len(run)) / np.maximum(1, np.diff(first.indptr))
 
 
-def _logit(table: Doubles, model: Model) -> Doubles:
-    """(documents,) log odds. table: (documents, features)."""
-    weights, intercept = model
-    products = np.ascontiguousarray(table * np.array(weights))  # `@` rounds by the number of rows
-    return np.asarray(products.sum(axis=1) + intercept, np.float64)
-
-
-@cache
-def read_model(name: str) -> Model:
-    """Return the model of this name that comes with Tagwright: "meaning" or "names"."""
-    model = provenance()["models"][name]
-    return tuple(model["weights"][each] for each in (MEANING if name == "meaning" else NAMES)), model["intercept"]
-
-
 def provenance() -> Mapping[str, Any]:
     """Return the record of the models: training data, date, and quality on corpora that were left out."""
-    return read_packaged("none_fits.json")
+    return read_packaged(FILE)

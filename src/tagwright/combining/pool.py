@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -113,7 +114,7 @@ class CandidatePool:
 
     def keep_evidence(self, evidence: Callable[[], Run]) -> None:
         """Keep how a weighted sum computes the mean evidence of the stages, for confidences of few labels."""
-        self._evidence[:] = [evidence]
+        self._evidence[:] = [cache(evidence)]  # asked for by the steps, and by whether any label fits
 
     def evidence(self, candidates: Run) -> Floats:
         """Return the mean evidence of the stages for these candidates, (suggestions,), by the weights of the sum.

@@ -46,7 +46,7 @@ from tagwright.tagger.cut import allowed_by, cut_ranking
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
 from tagwright.translation import translate_names
-from tagwright.types import Document, Floats, Retriever, Run, Stage
+from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_nones
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
@@ -602,12 +602,12 @@ class Tagger:
     def named(self, run: Run) -> Iterator[Suggestions]:
         """The suggestions of each document of a run over the vocabulary in turn, best first."""
         terms = map(self.vocabulary.__getitem__, run.labels.tolist())
-        confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
+        confidences = list_or_nones(run.confidences, len(run.labels))
         parts = zip(terms, run.scores.tolist(), confidences, strict=True)
         suggestions = [
             Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts
         ]
-        nones = [None] * len(run) if run.none is None else run.none.tolist()
+        nones = list_or_nones(run.none, len(run))
         for start, end, none in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), nones, strict=True):
             yield Suggestions(suggestions[start:end], none=none)
 

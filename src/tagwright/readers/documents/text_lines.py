@@ -13,7 +13,10 @@ from tagwright.readers.lines import open_lines
 from tagwright.text.words import clean
 from tagwright.types import Document
 
-_NAME = re.compile(r"X\.(trn|tst|val)\.txt|((?:train|test|trn|tst|valid|val)[-_])(?:raw[-_])?texts\.txt")
+PART = "(?:train|test|trn|tst|valid|val)[-_]"
+"How names of AttentionXML's files begin, as a pattern."
+
+_NAME = re.compile(rf"X\.(trn|tst|val)\.txt|({PART})(?:raw[-_])?texts\.txt")
 
 _TITLE_ENDS = "/SEP/"
 "Between title and text, where AttentionXML's data have both."

@@ -10,6 +10,7 @@ from tagwright.core.display import list_first, plural
 from tagwright.errors import InputError
 from tagwright.readers.account import say
 from tagwright.readers.documents.records import POSITION
+from tagwright.readers.documents.text_lines import PART
 from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged
 from tagwright.readers.lines import is_missing, open_lines
 from tagwright.text.words import clean
@@ -83,7 +84,7 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
 
 _OF_POSITIONS, _OF_DOCUMENTS = (
     r"output-items\.txt(?:\.gz)?",
-    r"(?:train|test|trn|tst|valid|val)[-_]labels\.txt(?:\.gz)?",
+    rf"{PART}labels\.txt(?:\.gz)?",
 )
 
 

@@ -262,7 +262,9 @@ class Review:
             places = list(range(min(SUGGESTIONS, len(ranked))))
             drawn = draw_candidate(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]
-            explained = await model.explain(document, Suggestions(ranked[place] for place in places))
+            explained = await model.explain(
+                document, Suggestions((ranked[place] for place in places), none=ranked.none)
+            )
             below = len(ranked) - SUGGESTIONS
             candidates = [
                 Candidate(suggestion, place + 1, below if place == drawn else None)

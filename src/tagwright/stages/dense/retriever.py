@@ -159,7 +159,7 @@ class Dense(Retriever):
         self.labels, self.encoder, self.options = labels, encoder, options
         self._rough = rough or self._sketched()
         self._pending: PendingLabels | None = None
-        self._background: tuple[Floats, float, float] | None = None
+        self._backgrounds: dict[tuple[str, ...], tuple[Floats, float, float]] = {}
         if search is None and self._rough and isinstance(encoder, BiEncoder):
             self._pending = PendingLabels(labels, self._views, encoder, options.storage)
         elif search is None:
@@ -237,8 +237,10 @@ class Dense(Retriever):
         return trusted
 
     def background(self, reading: Texts, texts: Sequence[str]) -> Background:
-        """Return how near the documents are to texts in general, for which their mean vector is computed once."""
-        mean, deviation, known = self._background or self._read_background(texts)
+        """Return how near the documents are to texts in general, whose mean vector is computed once."""
+        if (key := tuple(texts)) not in self._backgrounds:
+            self._backgrounds[key] = self._read_background(key)
+        mean, deviation, known = self._backgrounds[key]
         documents = len(reading.vectors)
         cosines = np.einsum("ij,j->i", reading.vectors, mean) if documents else np.zeros(0, np.float32)
         return Background(cosines, deviation, np.full(documents, known, np.float32))
@@ -252,8 +254,7 @@ class Dense(Retriever):
             drawn = np.linspace(0, len(self.labels) - 1, min(NAMES, len(self.labels)), dtype=np.int64).tolist()
             names = ", ".join(self.labels[label].searched[0] for label in drawn)
             known = float(trust(self.encoder.fertility(Batch().words([names], 1)))[0])
-        self._background = vectors.mean(axis=0), max(float(between.std()), 1e-6), known
-        return self._background
+        return vectors.mean(axis=0), max(float(between.std()), 1e-6), known
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the up to 3 sentences nearest to it, of the first 100, weighted by their cosine to it."""
