@@ -246,6 +246,28 @@ def test_eight_suggestions_fit_on_a_desk(browser: Browser, tmp_path: Path) -> No
     assert sum(bottom <= end for bottom in bottoms) >= 8
 
 
+def test_less_likely_suggestions_are_a_key_or_a_click_away(browser: Browser, review: Review, address: str) -> None:
+    """They stay open after a verdict on one of them, which is shown with the others from then on."""
+    review.show = 1
+    with visiting(browser, address, "Ann") as page:
+        assert page.locator(".row:visible").count() == 1
+        assert violations(page) == []
+        page.keyboard.press("m")
+        assert page.evaluate("document.activeElement.id") == "row-2"
+        page.keyboard.press("m")
+        assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+        page.keyboard.press("2")  # the number of a hidden one shows it
+        assert page.evaluate("document.activeElement.id") == "row-2"
+        page.keyboard.press("r")
+        page.wait_for_selector("#row-2.reject")
+        assert page.locator(".less").count() == 0
+        page.reload()
+        assert page.locator(".row:visible").count() == 2
+    with visiting(browser, address, "Ben", scripts=False) as page:
+        page.click("text=1 more, less likely")
+        assert page.locator(".row:visible").count() == 2
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_phone_shows_one_row_of_navigation_and_nothing_is_too_wide(
     browser: Browser, address: str, language: str

@@ -87,6 +87,24 @@ def test_the_page_is_in_the_language_that_the_browser_wants(
     assert f"<h1>{said}</h1>" in page
 
 
+def test_pages_in_english_say_subject_where_the_server_is_told_so(tmp_path: Path) -> None:
+    review = reviewing(tmp_path, Document("d1", "", "Honey bees"))
+    with TestClient(application([review.model], pages=ReviewPages(review), word="subject")) as client:
+        client.post("/review/enter", data={"name": "Ann"})
+        document, found = client.get("/review/documents/1").text, client.get("/review/documents/1/labels?q=tax").text
+        assert "Suggested subjects" in document
+        assert "Add a subject" in document
+        assert "3 subjects" in document
+        assert "1 subject for “tax”" in found
+        assert "Give your own" not in document
+        assert "<h1>Suggest subjects</h1>" in client.get("/").text
+        for path in ("/", "/review/documents/1", "/review/overview", "/review/differences"):
+            shown = re.sub(r"<[^>]*>", "", client.get(path).text).replace("Label Studio", "")
+            assert not re.search("label", shown, re.IGNORECASE), path
+        assert "Schlagwörter vorschlagen" in client.get("/?lang=de").text
+        assert "Suggest labels for a document" in client.get("/api/openapi.json").text  # programs get one wording
+
+
 def test_the_language_that_a_reader_chooses_stays(client: TestClient) -> None:
     wish = {"Accept-Language": "fr"}
     assert '<html lang="fi">' in client.get("/?lang=fi", headers=wish).text

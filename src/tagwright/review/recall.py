@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 SUGGESTIONS = 20
-"Number of suggestions that are shown for a document."
+"Number of suggestions for a document, of which the first ones are shown at once."
 
 DEPTH = 100
-"Number of candidates of a document, with the suggestions; one is drawn at random from those below the suggestions."
+"Number of candidates of a document, with the suggestions; one is drawn at random from those not shown at once."
 
 RANDOM_SHARE = 0.2
 "Share of the documents for which a candidate is drawn."
@@ -66,19 +66,17 @@ def _count_was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def draw_candidate(document: str, candidates: int, share: float) -> int | None:
-    """Return the place, from 0, of a random candidate to show besides the suggestions of a document, or None for none.
+def draw_candidate(document: str, below: Sequence[int], share: float) -> int | None:
+    """Return one of the places of candidates that are not shown as suggestions of a document, or None for none.
 
-    document: id that seeds the choice, so that a document looks the same whenever it is opened. candidates: their
-    number, with the suggestions. share: share of the documents for which one is drawn.
+    document: id that seeds the choice, so that a document looks the same whenever it is opened. share: share of the
+    documents for which one is drawn.
 
-    >>> draw_candidate("d", 20, 1.0), draw_candidate("d", 21, 1.0), draw_candidate("d", 21, 0.0)
+    >>> draw_candidate("d", [], 1.0), draw_candidate("d", [20], 1.0), draw_candidate("d", [20], 0.0)
     (None, 20, None)
     """
     rng = random.Random(document)
-    if rng.random() >= share or candidates <= SUGGESTIONS:
-        return None
-    return rng.randrange(SUGGESTIONS, candidates)
+    return None if rng.random() >= share or not below else rng.choice(below)
 
 
 def estimate_recall(right: int, documents: int, drawn: Sequence[tuple[int, bool]]) -> Recall | None:

@@ -64,6 +64,7 @@ def application(
     user_header: str = "",
     watch: Watch | None = None,
     tools: bool = False,
+    word: str = "label",
 ) -> Starlette:
     """Return the web application, which loads its models when it is started.
 
@@ -72,8 +73,8 @@ def application(
     names that it answers under; None: all. A server for this machine alone has to refuse other names: a web site whose
     name leads here could read its answers. follower: loads promoted versions. audit: where answers are recorded.
     proxies: addresses of proxies, as uvicorn takes them, whose `X-Forwarded-For` is believed. user_header: in which
-    these name the user. watch: the monitors of the models. tools: serve them to assistants at /mcp. Raises
-    ConfigError for proxies.
+    these name the user. watch: the monitors of the models. tools: serve them to assistants at /mcp. word: what pages in
+    English call a label. Raises ConfigError for proxies.
     """
     by_id, readiness = {model.id: model for model in models}, Readiness(models)
     counters = Counters([partial(server_lines, models, access.limits, audit)])
@@ -137,6 +138,7 @@ def application(
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # it would lead to the host that the client names
+    app.state.word = word
     app.state.has_review, app.state.readiness, app.state.models = pages is not None, readiness, models
     app.state.turns, app.state.readers = Turns(), ThreadPoolExecutor(2)  # which wait for processes that read files
     return app
@@ -233,7 +235,7 @@ class _Gate:
         headers, request = Headers(scope=scope), get_current_request()
         request.root = scope.get("root_path", "")
         path = scope["path"].removeprefix(request.root)
-        request.language = languages.choose(scope)
+        request.language, request.word = languages.choose(scope), scope["app"].state.word
         request.client = request.user or network(scope["client"][0] if scope.get("client") else "")
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
             raise problems.Problem(421, "This server answers under the names of its own machine only")

@@ -26,7 +26,7 @@ class CurrentRequest:
     path: its address, which is not logged. root: where the application is mounted, such as /tags; "" at the top.
     client: what takes turns and shares memory: the name of a token's holder, the user that a proxy names, or else the
     address. user: the reviewer, or the user that a proxy names. token: the name of its holder. language: code of that
-    of pages. model: the id; version: the id with the number or date. documents, suggestions: how many were answered.
+    of pages; word: what they call a label. model: the id; version: the id with the number or date. documents, suggestions: how many were answered.
     spend: counts requests or documents against the limits of the token; raises Problem (413, 429). audit: where answers
     are recorded, if anywhere. held: what is released when the answer is sent; is_alone: see `Turns.alone`.
     """
@@ -38,6 +38,7 @@ class CurrentRequest:
     user: str = ""
     token: str = ""
     language: str = "en"
+    word: str = "label"
     model: str = ""
     version: str = ""
     documents: int = 0

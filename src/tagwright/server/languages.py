@@ -100,12 +100,30 @@ def percent(share: float) -> str:
 
 def _(message: str) -> str:
     """Return a message in the language of the request."""
-    return translations(get_current_request().language).gettext(message)
+    request = get_current_request()
+    return translations(request.language, request.word).gettext(message)
+
+
+class _OfSubjects(gettext.NullTranslations):
+    """English messages that speak of subjects: all other languages do.
+
+    >>> _OfSubjects().gettext("Labels of labelled documents, for Label Studio")
+    'Subjects of indexed documents, for Label Studio'
+    """
+
+    def gettext(self, message: str) -> str:
+        words = {"label": "subject", "Label": "Subject", "labelled": "indexed"}
+        return re.sub(r"\b([Ll]abel|labelled)(?=s?\b)(?! Studio)", lambda found: words[found[1]], message)
+
+    def ngettext(self, one: str, many: str, count: int) -> str:
+        return self.gettext(one if count == 1 else many)
 
 
 @cache
-def translations(language: str) -> gettext.NullTranslations:
-    """Return the catalogue of a language; none for English, whose messages stand in the sources."""
+def translations(language: str, word: str = "label") -> gettext.NullTranslations:
+    """Return the catalogue of a language; none for English, whose messages stand in the sources. word: for a label."""
+    if (language, word) == ("en", "subject"):
+        return _OfSubjects()
     return gettext.translation("messages", FOLDER, [language], fallback=language == "en")
 
 

@@ -13,12 +13,14 @@ from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 from tagwright.review import Order
 from tagwright.review.blind import SHARE
-from tagwright.review.recall import RANDOM_SHARE
+from tagwright.review.recall import RANDOM_SHARE, SUGGESTIONS
 
 if TYPE_CHECKING:  # the command line starts without a web server
     from tagwright.server.access import Access
 
 LogFormat: TypeAlias = Literal["text", "json"]
+
+Word: TypeAlias = Literal["label", "subject"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +82,13 @@ class ServerOptions(Listening):
         float,
         typer.Option(min=0, max=1, help="Share of documents whose suggestions are hidden until labels are given."),
     ] = SHARE
+    show: Annotated[
+        int, typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that the review page shows at once.")
+    ] = 10
+    show_from: Annotated[
+        float, typer.Option(min=0, max=1, help="The least confidence of these; the best one is shown in any case.")
+    ] = 0.05
+    word: Annotated[Word, typer.Option(help="What pages in English call a label.")] = "label"
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
     ] = 0

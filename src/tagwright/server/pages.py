@@ -14,12 +14,12 @@ from tagwright.server.current_request import get_current_request
 
 
 @cache
-def _environment(language: str) -> Environment:
+def _environment(language: str, word: str) -> Environment:
     environment = Environment(
         loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )  # fmt: skip
-    environment.install_gettext_translations(languages.translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.install_gettext_translations(languages.translations(language, word), newstyle=True)  # type: ignore[attr-defined]
     environment.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
     environment.globals.update(root=lambda: get_current_request().root)
     environment.filters.update(number=languages.number, translated=languages.translate)
@@ -28,7 +28,8 @@ def _environment(language: str) -> Environment:
 
 def render(template: str, **content: Any) -> str:
     """Return a page, or a part of one. content: values by the names that the template uses."""
-    return _environment(get_current_request().language).get_template(template).render(content)
+    request = get_current_request()
+    return _environment(request.language, request.word).get_template(template).render(content)
 
 
 def show(

@@ -33,6 +33,7 @@ class Row(NamedTuple):
     reviewer added. is_rough: whether the confidence is that of a model which has seen no labels of these documents.
     reasons: for the suggestion, see `reason_lines`. uses: number of documents of the review that have
     the label; None without a review. verdict: of this reviewer. in_record: whether the document came with the label.
+    is_added: whether the reviewer found it by search. is_folded: whether it takes a click to see it.
     """
 
     id: str
@@ -47,6 +48,8 @@ class Row(NamedTuple):
     verdict: Verdict | None = None
     is_rough: bool = False
     in_record: bool = False
+    is_added: bool = False
+    is_folded: bool = False
 
     @property
     def certainty(self) -> str:

@@ -189,7 +189,7 @@ def serve(
     audit = Audit(options.audit) if options.audit else None
     app = application(models, access=options.access, learn=learn, pages=pages,
                       hosts=own_names(options), follower=follower, audit=audit, proxies=options.proxies,
-                      user_header=options.user_header, watch=watch, tools=tools)  # fmt: skip
+                      user_header=options.user_header, watch=watch, tools=tools, word=options.word)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):
@@ -234,7 +234,8 @@ def open_review(model: ServedModel, options: ServerOptions, reading: Mapping[str
     if options.reviews is None:
         return None
     file = ReviewFile(options.reviews)
-    review = Review(model, file, options.random_share, options.order, options.blind_share)
+    shown = options.show, options.show_from
+    review = Review(model, file, options.random_share, options.order, options.blind_share, *shown)
     known = model.tagger.vocabulary.has
     sources = open_sources(*options.documents, is_label=known, **reading) if options.documents else ()
     added = review.documents.add(document for _, documents in sources for _, document in documents)

@@ -34,7 +34,7 @@ from tagwright.server.review.refit import Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import reason_lines
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import Evidence, Suggestion, Tagger
+from tagwright.tagger import Evidence, Suggestion, Suggestions, Tagger
 from tagwright.types import Document, EvidenceSpan, Label, Section
 
 DOCUMENTS = [
@@ -284,6 +284,90 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         assert "estimated from 1 drawn at random" in (html := client.get("/review/overview").text)
         assert "0% suggested, 0 added by hand, 1 drawn at random" in html
         assert review.training_data().judged == [{label for _, label in shown}]
+
+
+def folded(html: str) -> tuple[list[str], list[str]]:
+    """The ranks of the suggestions that are shown at once, and of those that take a click."""
+    shown, _, less = html.partition('<details class="less"')
+    first, second = (re.findall(r'data-rank="(\d*)"', part) for part in (shown, less))
+    return first, second
+
+
+def ranks(*numbers: int) -> list[str]:
+    return [str(number) for number in numbers]
+
+
+def test_less_likely_suggestions_take_a_click_but_never_what_is_decided_or_in_the_record(tmp_path: Path) -> None:
+    review = many(tmp_path, 0.0)
+    review.show = 3
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        html = enter(client).get("/review/documents/1").text
+        assert folded(html) == (ranks(1, 2, 3), ranks(*range(4, 21)))
+        assert "17 more, less likely" in html
+        assert len(review.decisions.shown("d")) == 3  # what nobody has seen must not count as rejected
+        label = re.findall(r'name="label" value="(\w+)"', html.partition('<details class="less"')[2])[6]
+        decide(client, 1, action="reject", label=label)
+        assert folded(client.get("/review/documents/1").text)[0] == ranks(1, 2, 3, 10)
+        assert len(review.decisions.shown("d")) == 3
+        review.documents.add([Document("e", review.documents[1].title, labels=(label,))])
+        html = client.get("/review/documents/2").text
+        assert folded(html)[0] == ranks(1, 2, 3, 10)
+        assert "already assigned" in html
+        review.show = 20
+        review.documents.add([Document("f", review.documents[1].title)])
+        assert folded(client.get("/review/documents/3").text) == (ranks(*range(1, 21)), [])
+
+
+def test_suggestions_below_a_confidence_take_a_click_but_never_the_best(tmp_path: Path) -> None:
+    review = many(tmp_path, 0.0)
+    tagger = review.model.tagger
+    (found,) = tagger.suggest([review.documents[1]], k=30)
+    unsure = [replace(each, confidence=0.04 if place == 1 else 0.4) for place, each in enumerate(found)]
+    review.model.suggest_all = answering([unsure])  # type: ignore[method-assign]
+    review.model.explain = explaining  # type: ignore[method-assign]
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        enter(client)
+        for number, (least, shown) in enumerate(((0.05, ranks(1, *range(3, 21))), (0.5, ranks(1))), 1):
+            review.show_from = least
+            review.documents.add([Document(f"n{number}", "Bees")])
+            assert folded(client.get(f"/review/documents/{number + 1}").text)[0] == shown
+
+
+def answering(found: list[list[Suggestion]]) -> Any:
+    async def suggest_all(_: object) -> list[Suggestions]:
+        return [Suggestions(each) for each in found]
+
+    return suggest_all
+
+
+async def explaining(_: Document, suggestions: Suggestions) -> Suggestions:
+    return suggestions
+
+
+def test_a_candidate_is_drawn_from_all_that_are_not_shown_at_once(tmp_path: Path) -> None:
+    review = many(tmp_path, 1.0)
+    review.show = 3
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        first, less = folded(enter(client).get("/review/documents/1").text)
+        assert first[:3] == ranks(1, 2, 3)
+        assert set(first).isdisjoint(less)
+        assert [event.drawn_from for event in review.decisions.shown("d").values()] == [None] * 3 + [27]
+
+
+def test_nothing_is_said_to_be_added_by_you_that_you_did_not_add(tmp_path: Path) -> None:
+    """Neither a label of the record that was kept, nor one that an earlier version of the tagger suggested."""
+    review = reviewing(tmp_path, Document("d1", "Honey bees", "Bees visit orchards.", labels=("http://x.org/tax",)))
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        enter(client).get("/review/documents/1")
+        decide(client, 1, action="accept", label="o")
+        decide(client, 1, action="done")
+        assert review.decisions.labels() == {"d1": ["o", "http://x.org/tax"]}
+        later = word_tagger().with_labels([Label("o", ("Gardens",)), *word_tagger().vocabulary][:3])
+        review.model.swap(later, datetime(2026, 1, 2, tzinfo=UTC))
+        html = client.get("/review/documents/1").text
+        assert "Tax law" in html
+        assert "Gardens" in html
+        assert "added by you" not in html
 
 
 def test_done_goes_on_to_the_next_document_and_skipped_ones_come_last(client: TestClient) -> None:

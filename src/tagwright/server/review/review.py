@@ -35,12 +35,14 @@ GoneLabels: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 class Candidate(NamedTuple):
     """A label shown for a document: a suggestion, or a candidate drawn at random from below the suggestions.
 
-    rank: among all candidates, from 1. drawn_from: how many there were to draw from; None for a suggestion.
+    rank: among all candidates, from 1. drawn_from: how many there were to draw from; None for a suggestion. is_folded:
+    whether it takes a click to see it, and so is not stored as shown.
     """
 
     suggestion: Suggestion
     rank: int
     drawn_from: int | None
+    is_folded: bool
 
 
 class RecordSubject(NamedTuple):
@@ -101,7 +103,9 @@ class Review:
     """A review of the documents in a file, with the suggestions of one model.
 
     random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
-    documents; drawn again for new ones. blind_share: of those that are reviewed blind.
+    documents; drawn again for new ones. blind_share: of those that are reviewed blind. show: number of suggestions that
+    are shown at once; show_from: the least confidence of these, but for the best one. Those of a record, or with a
+    verdict, are always shown.
     """
 
     model: ServedModel
@@ -109,6 +113,8 @@ class Review:
     random_share: float = RANDOM_SHARE
     order: Order = "given"
     blind_share: float = 0.0
+    show: int = SUGGESTIONS
+    show_from: float = 0.0
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
     _candidates: OrderedDict[tuple[int, str], tuple[list[Candidate], float | None]] = field(
@@ -159,7 +165,8 @@ class Review:
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
                      confidence=suggestion.confidence, drawn_from=drawn_from, model=model.version)
-            for suggestion, rank, drawn_from in candidates
+            for suggestion, rank, drawn_from, is_folded in candidates
+            if not is_folded
         ]  # fmt: skip
         await asyncio.to_thread(self.decisions.add_shown, shown)
         events = self.decisions.current(document.id)
@@ -167,13 +174,15 @@ class Review:
         rows = self._rows(model.tagger, document, candidates, own)
         subjects = _subjects(document, model.tagger.vocabulary)
         kept = {subject.id for subject in subjects if subject.id}
-        spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, _ in candidates}
+        spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, *_ in candidates}
         return Sheet(
             number=number,
             document=document,
             text=highlight(document, spans),
             rows=rows,
-            marked=marked or next((row.rank for row in rows if row.rank and not row.verdict), 1),
+            marked=marked or next(
+                (row.rank for row in rows if row.rank and not row.verdict and not row.is_folded), 1
+            ),
             note=next((event.note for event in own if event.action == "note"), ""),
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
@@ -259,15 +268,24 @@ class Review:
         key = number, model.version
         if key not in self._candidates:
             (ranked,) = await model.suggest_all([SuggestRequest(document, model.options(k=DEPTH))])
-            places = list(range(min(SUGGESTIONS, len(ranked))))
-            drawn = draw_candidate(document.id, len(ranked), self.random_share)
+            is_shown = [
+                not place or (place < self.show and (each.confidence is None or each.confidence >= self.show_from))
+                for place, each in enumerate(ranked)
+            ]
+            below = [place for place, shown in enumerate(is_shown) if not shown]
+            drawn = draw_candidate(document.id, below, self.random_share)
+            places = [place for place in range(min(SUGGESTIONS, len(ranked))) if place != drawn]
             places += [] if drawn is None else [drawn]
             explained = await model.explain(
                 document, Suggestions((ranked[place] for place in places), none=ranked.none)
             )
-            below = len(ranked) - SUGGESTIONS
             candidates = [
-                Candidate(suggestion, place + 1, below if place == drawn else None)
+                Candidate(
+                    suggestion,
+                    place + 1,
+                    drawn_from=len(below) if place == drawn else None,
+                    is_folded=not is_shown[place] and place != drawn,
+                )
                 for place, suggestion in zip(places, explained, strict=True)
             ]
             self._candidates[key] = candidates, ranked.none
@@ -282,12 +300,20 @@ class Review:
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
+        by_hand = {event.label for event in own if event.rank is None}
+        known = {subject.id for subject in _subjects(document, tagger.vocabulary)}
         uses, language = self.decisions.uses(), get_current_request().language
-        rows = [suggested_row(tagger, document, suggestion, rank, language) for suggestion, rank, _ in candidates]
+        rows = [
+            suggested_row(tagger, document, suggestion, rank, language)._replace(
+                is_folded=is_folded and suggestion.id not in verdicts and suggestion.id not in known
+            )
+            for suggestion, rank, _, is_folded in candidates
+        ]
         suggested, vocabulary = {row.id for row in rows}, tagger.vocabulary
         added = (id_ for id_ in verdicts if id_ not in suggested and id_ in vocabulary.index)
-        rows += [label_row(vocabulary, id_, language) for id_ in added]
-        known = {subject.id for subject in _subjects(document, vocabulary)}
+        rows += [
+            label_row(vocabulary, id_, language)._replace(is_added=id_ in by_hand and id_ not in known) for id_ in added
+        ]
         return [
             row._replace(uses=uses.get(row.id, 0), verdict=verdicts.get(row.id), in_record=row.id in known)
             for row in rows

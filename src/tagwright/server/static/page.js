@@ -1,7 +1,7 @@
 // What all pages share: messages for screen readers, files that are dropped, the evidence of one suggestion at a time.
 
 export const byId = (id) => document.getElementById(id);
-export const rows = () => [...document.querySelectorAll(".row")];
+export const rows = () => [...document.querySelectorAll(".row:not(.less:not([open]) *)")];
 document.documentElement.classList.add("js");
 
 export function say(text, isProblem = false) {

@@ -64,10 +64,12 @@ function remember(sent) {
   const value = active.matches("button") ? active.value : "";
   const scrolled = document.querySelector(".text").scrollTop;
   const opened = [...document.querySelectorAll(".row details[open]")].map((each) => each.closest(".row").id);
+  const isUnfolded = byId("less")?.open;
   const isSearching = active.id === "search" || (active.closest("#found") && !sent.contains(active));
   const search = isSearching ? [byId("search"), byId("found")] : [];
   return () => {
     document.querySelector(".text").scrollTop = scrolled;
+    if (isUnfolded) byId("less")?.setAttribute("open", "");
     for (const id of opened) byId(id)?.querySelector("details").setAttribute("open", "");
     for (const each of search) byId(each.id).replaceWith(each);
     if (isSearching) {
@@ -203,6 +205,15 @@ function finish() {
   } else press("done");
 }
 
+// The less likely suggestions; what has just been hidden does not keep the focus.
+function fold() {
+  const less = byId("less");
+  if (!less) return;
+  less.open = !less.open;
+  if (less.open) less.querySelector(".row").focus();
+  else if (less.contains(document.activeElement)) less.querySelector("summary").focus();
+}
+
 const steps = {
   j: () => move(1),
   k: () => move(-1),
@@ -216,6 +227,7 @@ const steps = {
     search?.focus(); // not every browser gives the focus to what is selected
     search?.select();
   },
+  m: fold,
   n: () => {
     byId("note")?.closest("details").setAttribute("open", "");
     byId("note")?.focus();
@@ -246,7 +258,9 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.key === "Enter" && target.matches("a, button, summary")) return;
   if (/^[0-9]$/.test(event.key)) {
-    rows()[(Number(event.key) + 9) % 10]?.focus();
+    const row = byId(`row-${Number(event.key) || 10}`);
+    row?.closest(".less")?.setAttribute("open", "");
+    row?.focus();
     event.preventDefault();
   } else if (Object.hasOwn(steps, event.key) && byId("sheet")) {
     event.preventDefault();
