@@ -1,4 +1,4 @@
-"""How far confidences can be trusted: `python -m benchmarks calibration [fit | few | combiner | methods]`.
+"""How far confidences can be trusted: `python -m benchmarks calibration [fit | few | combiner | methods | bins]`.
 
 fit: the confidence of a tagger that has seen no label (combining/label_free.py). The two models are fitted on four
 corpora and measured on the dev documents of the fifth; then those of the package are fitted on all five and written
@@ -14,6 +14,8 @@ measured on 800 dev documents; of epmc on those dev documents that were not draw
 methods: each method as `train` trains it, with the confidences that it then has, measured on 600 dev documents of
 kirja and tib. 300 train documents are labelled, those of `curve_methods`; methods that learn from texts read 2,000
 others too. Trainings are short (100 steps of a static encoder), as a bad tagger must know how bad it is.
+bins: ten bins of confidences and the share of right labels in each, for the diagrams of `plots`: without labels, as in
+`fit` (the package keeps its models), and of the first draw of `combiner` with 300 labelled documents.
 """
 
 from __future__ import annotations
@@ -123,7 +125,7 @@ class Sample:
 
 def main(arguments: list[str]) -> None:
     parser = corpora.parser("calibration", __doc__, ALL)
-    parser.add_argument("job", choices=("fit", "few", "combiner", "methods"), nargs="?", default="fit")
+    parser.add_argument("job", choices=("fit", "few", "combiner", "methods", "bins"), nargs="?", default="fit")
     parser.add_argument("--methods", nargs="+", choices=[*METHODS], default=[*METHODS])
     parser.add_argument("--labelled", default="300", help="methods: labelled documents")
     parser.add_argument("--draws", nargs="+", default=["0", "1"], help="methods: seeds")
@@ -134,6 +136,9 @@ def main(arguments: list[str]) -> None:
         return
     if options.job == "methods":
         methods(options)
+        return
+    if options.job == "bins":
+        _keep(options.output, {"bins": bins()})
         return
     if options.job == "combiner":
         for name in options.corpora:
@@ -161,6 +166,32 @@ def fit() -> dict[str, Any]:
     ) as file:
         file.write_text(json.dumps(_shipped(learnt, found), indent=1) + "\n", encoding="utf-8")
     return {"label-free": found}
+
+
+def bins() -> dict[str, dict[str, list[list[float]]]]:
+    """Condition -> corpus -> (suggestions, mean confidence, share of right ones) of the first five, bin by bin."""
+    learnt = {name: sample(name, "dev" if name == "epmc" else "train", fitting=True) for name in ALL}
+    found: dict[str, dict[str, list[list[float]]]] = {"no labelled documents": {}, "300 labelled documents": {}}
+    for name in ALL:
+        dev = sample(name, "dev", fitting=False)
+        model = fitted([each for other, each in learnt.items() if other != name], known=False)
+        sure, first = logistic(dev.features(None), *model).astype(np.float64), dev.first(5)
+        found["no labelled documents"][name] = _rounded_bins(sure[first], dev.right[first])
+        print(name, found["no labelled documents"][name], flush=True)
+    for name in ALL:
+        task = curve.prepare(name, SCORED, KNOWN, 2 * max(LABELLED))
+        if len(task.pool.run) * 3 // 4 < 300:
+            continue
+        drawn = np.random.default_rng(0).permutation(len(task.pool.run))[:300]
+        test = task.scored(drawn)
+        sure, ranks = combined_confidences(fit_combiner(task.pool.take(np.sort(drawn))), test)
+        found["300 labelled documents"][name] = _rounded_bins(sure[ranks <= 5], test.right[ranks <= 5])
+        print(name, found["300 labelled documents"][name], flush=True)
+    return found
+
+
+def _rounded_bins(sure: Doubles, right: Mask) -> list[list[float]]:
+    return [[each.suggestions, round(each.confidence, 4), round(each.right, 4)] for each in reliability(sure, right)]
 
 
 def few() -> None:
@@ -295,6 +326,13 @@ def trained(method: str, draw: curve_methods.Draw) -> Tagger:
 
 def confidence_errors(fitted: FittedCombiner, test: Examples) -> tuple[float, float]:
     """ECE@5 and ECE@10 on other documents of the confidences that a tagger of the method has."""
+    sure, ranks = combined_confidences(fitted, test)
+    five, ten = (calibration_error(sure[ranks <= k], test.right[ranks <= k]) for k in (5, 10))
+    return five, ten
+
+
+def combined_confidences(fitted: FittedCombiner, test: Examples) -> tuple[Doubles, Longs]:
+    """The confidence of each candidate of other documents, and its rank in its document."""
     if fitted.ranker is None:
         examples, standard = fitted.examples, test.features.values[:, test.base].astype(np.float64)
         teaching = examples.features.values[:, examples.base].astype(np.float64)
@@ -303,9 +341,7 @@ def confidence_errors(fitted: FittedCombiner, test: Examples) -> tuple[float, fl
         scores = fitted.ranker.predict(test.features) + fitted.bias[test.run.labels]
         examples = fitted.examples
         sure = fit_score_map(fitted.scores, examples.right, examples.run.rows)(scores)
-    ranks = ranks_within(test.run.rows, scores)
-    five, ten = (calibration_error(sure[ranks <= k], test.right[ranks <= k]) for k in (5, 10))
-    return five, ten
+    return sure, ranks_within(test.run.rows, scores)
 
 
 def sample(name: str, part: str, *, fitting: bool) -> Sample:
