@@ -107,6 +107,18 @@ def test_the_page_says_where_an_estimate_was_made_without_labelled_documents() -
     assert "entstand ohne erschlossene Dokumente" in german
 
 
+def test_unlikely_suggestions_take_a_click_and_are_not_copied_with_the_others() -> None:
+    """All of a curve that has learned nothing have the confidence 0.5."""
+    tagger = replace(word_tagger(), steps=(WeightedSum(), Curve()))
+    found = {}
+    for least in (0.0, 0.5, 0.6):
+        with TestClient(application([ServedModel("m", tagger, "M")], show_from=least)) as client:
+            page = client.post("/", data={"text": TEXT}).text
+        found[least] = len(names(page.partition('<details class="less"')[0])), copied(page, "URI").count("\n") + 1
+        assert len(names(page)) == 3
+    assert found == {0.0: (3, 3), 0.5: (3, 3), 0.6: (1, 1)}
+
+
 def test_suggestions_are_copied_as_names_table_addresses_and_fields_of_marc(client: TestClient) -> None:
     page = client.post("/", data={"text": TEXT, "source": "gnd"}).text
     assert copied(page, "Text") == "Bees (595.79)\nOrchards"

@@ -65,6 +65,7 @@ def application(
     watch: Watch | None = None,
     tools: bool = False,
     word: str = "label",
+    show_from: float = 0.0,
 ) -> Starlette:
     """Return the web application, which loads its models when it is started.
 
@@ -74,7 +75,7 @@ def application(
     name leads here could read its answers. follower: loads promoted versions. audit: where answers are recorded.
     proxies: addresses of proxies, as uvicorn takes them, whose `X-Forwarded-For` is believed. user_header: in which
     these name the user. watch: the monitors of the models. tools: serve them to assistants at /mcp. word: what pages in
-    English call a label. Raises ConfigError for proxies.
+    English call a label. show_from: see `StartPages`. Raises ConfigError for proxies.
     """
     by_id, readiness = {model.id: model for model in models}, Readiness(models)
     counters = Counters([partial(server_lines, models, access.limits, audit)])
@@ -104,7 +105,7 @@ def application(
     operations = [*api.operations(), *annif, *reconciliation]
     sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
     routes: list[BaseRoute] = [
-        *StartPages(api, operations, sessions).routes(),
+        *StartPages(api, operations, sessions, show_from).routes(),
         *openapi.routes(operations),
         Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
         *_joined_without_slash(annif),

@@ -189,7 +189,8 @@ def serve(
     audit = Audit(options.audit) if options.audit else None
     app = application(models, access=options.access, learn=learn, pages=pages,
                       hosts=own_names(options), follower=follower, audit=audit, proxies=options.proxies,
-                      user_header=options.user_header, watch=watch, tools=tools, word=options.word)  # fmt: skip
+                      user_header=options.user_header, watch=watch, tools=tools, word=options.word,
+                      show_from=options.show_from)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):

@@ -37,11 +37,15 @@ _EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": s
 
 @dataclass(frozen=True)
 class StartPages:
-    """The pages. Where tokens are needed, people log in first, as for the review. operations: to be described."""
+    """The pages. Where tokens are needed, people log in first, as for the review.
+
+    operations: to be described. show_from: the least confidence of what is shown at once and copied, but for the best.
+    """
 
     api: JsonApi
     operations: Sequence[Operation]
     sessions: Sessions
+    show_from: float = 0.0
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages and of their login; Annif's address /v1/ui leads here."""
@@ -95,15 +99,21 @@ class StartPages:
         (suggestions,) = await self.api.suggestions(model, [document], options)
         tagger, language, marked = model.tagger, fields["language"], parse_whole_number(text_of(form, "marked"))
 
+        def is_less_likely(rank: int, each: Suggestion) -> bool:
+            return rank > 1 and each.confidence is not None and each.confidence < self.show_from
+
         def shown() -> dict[str, Any]:
             ranked = list(enumerate(suggestions, 1))
             spans = {rank: strongest_spans(document.text, suggestion.evidence) for rank, suggestion in ranked}
             return {
                 "document": document, "others": others, "text": highlight(document, spans),
-                "rows": [suggested_row(tagger, document, suggestion, rank, language) for rank, suggestion in ranked],
+                "rows": [
+                    suggested_row(tagger, document, each, rank, language)._replace(is_folded=is_less_likely(rank, each))
+                    for rank, each in ranked
+                ],
                 "fits_none": suggestions.none, "is_text": _file(form) is None,
                 "marked": marked if marked in spans else 1,
-                "copies": copies(suggestions, fields["source"].strip()),
+                "copies": copies([each for rank, each in ranked if not is_less_likely(rank, each)], fields["source"].strip()),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)
