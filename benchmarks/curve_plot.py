@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import figures
+from benchmarks import figures, svg
 
 FOLDER = figures.RESULTS if figures.OWN else Path(__file__).parents[1] / "docs" / "results"
 
-COLOURS = {"auto": "#c2571a", "svm": "#2f6fb5", "knn": "#3a8f4d", "zero_shot": "#8a4fb0"}
+COLOURS = {"auto": "orange", "svm": "blue", "knn": "green", "zero_shot": "purple"}
 
-OTHER = "#6b7480"
-"The colour of other tools."
+OTHERS = [(colour, dashes) for dashes in ("6 3", "2 3") for colour in ("blue", "green", "red", "grey")]
+"The colours of other tools, one after the other, and their dashes."
 
-LEFT, STEP, HEIGHT, ABOVE = 40, 70, 220, 30
+LEFT, STEP, HEIGHT, ABOVE = 40, 70, 260, 34
 "Start of the axis, the distance of two sizes, and the height of the drawing and of the space above it."
 
-APART, ROOM = 14, 140
+APART, ROOM = 15, 150
 "The least distance of the names of two lines, and the room for names right of the axis."
 
 
@@ -54,23 +55,27 @@ def drawing(name: str, found: Mapping[str, Mapping[str, float]]) -> str:
     def at(size: str, value: float) -> tuple[float, float]:
         return LEFT + STEP * sizes.index(size), bottom - HEIGHT * value / top
 
-    body = [_text(0, 14, f"{name}: nDCG@5, %, over labelled documents"), _text(0, ABOVE + 10, f"{100 * top:.0f}")]
-    body += [_text(0, bottom, "0"), *(_text(at(size, 0)[0] - 8, bottom + 18, size) for size in sizes)]
-    body.append(f'<path d="M{LEFT} {ABOVE}V{bottom}H{width - ROOM - STEP + 10}" fill="none" stroke="#888"/>')
+    title = f"{name}: nDCG@5, %, over labelled documents"
+    body = [svg.text(0, 14, title)]
+    for value in range(0, int(100 * top) + 1, 10):
+        height, right = at(sizes[0], value / 100)[1], width - ROOM - STEP + 10
+        body.append(svg.path(f"M{LEFT} {height:.1f}H{right}", "grid" if value else "axis"))
+        body.append(svg.text(LEFT - 8, height + 4, str(value), anchor="end"))
+    body += [svg.text(at(size, 0)[0], bottom + 20, size, anchor="middle") for size in sizes]
     lines = {}
     for method, values in found.items():
         lines[method] = [at(size, values[size]) for size in sizes if size in values]
         if [*values] == ["0"]:  # what learns nothing from labels is the same at every size
             lines[method] = [at(size, values["0"]) for size in sizes]
     lines = {method: places for method, places in lines.items() if places}
+    others = itertools.cycle(OTHERS)
+    kinds = {method: (COLOURS[method], "") if method in COLOURS else next(others) for method in lines}
+    for method, places in lines.items():
+        body += svg.line(places, *kinds[method])
     heights = spread([places[-1][1] for places in lines.values()])
     for (method, places), height in zip(lines.items(), heights, strict=True):
-        body += _line(places, method, COLOURS.get(method, OTHER), height)
-    drawn = "\n".join(body)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + 24}" font-family="sans-serif" '
-        f'font-size="12" fill="#888">\n{drawn}\n</svg>\n'
-    )
+        body.append(svg.text(places[-1][0] + 8, height + 4, method, kinds[method][0]))
+    return svg.picture(title, width, bottom + 30, body)
 
 
 def spread(heights: Sequence[float]) -> list[float]:
@@ -84,18 +89,6 @@ def spread(heights: Sequence[float]) -> list[float]:
         found[place] = max(heights[place], free)
         free = found[place] + APART
     return found
-
-
-def _line(places: Sequence[tuple[float, float]], name: str, colour: str, height: float) -> list[str]:
-    """A line with a dot for each place, and its name at a height beside its end."""
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    dots = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-    line = f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
-    return [line, *dots, f'<text x="{places[-1][0] + 8:.1f}" y="{height + 4:.1f}" fill="{colour}">{name}</text>']
-
-
-def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x}" y="{y}">{text}</text>'
 
 
 def number(size: str) -> float:

@@ -29,7 +29,7 @@ html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_static_path = ["static"]
 html_css_files = ["pages.css"]
-html_js_files = ["versions.js"]
+html_js_files = ["pages.js", "versions.js"]
 
 
 def visit_math(self: Any, node: nodes.math | nodes.math_block) -> None:

@@ -89,7 +89,9 @@ def test_every_size_has_a_step_and_the_best_value_is_at_the_top() -> None:
     assert svm == [(LEFT + STEP, ABOVE + HEIGHT / 2), (LEFT + 2 * STEP, ABOVE)]
     assert untrained == [(LEFT + STEP * step, ABOVE + 0.75 * HEIGHT) for step in range(3)]
     texts = [each.text for each in tree.iter(f"{SVG}text")]
-    assert texts == ["mdn: nDCG@5, %, over labelled documents", "40", "0", "0", "50", "all", "svm", "zero_shot"]
+    title = "mdn: nDCG@5, %, over labelled documents"
+    assert texts == [title, "0", "10", "20", "30", "40", "0", "50", "all", "svm", "zero_shot"]
+    assert tree.findtext(f"{SVG}title") == title
 
 
 def kept(folder: Path, name: str, scores: list[float]) -> None:

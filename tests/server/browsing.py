@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-PHONE, DESK = 390, 1280
+NARROW, PHONE, DESK = 360, 390, 1280
 "Widths in pixels."
 
 Scheme = Literal["light", "dark"]
@@ -84,7 +84,7 @@ def look(page: Page, width: int, scheme: Scheme) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds serious or critical in the page as it is, at both widths, light and dark."""
+    """What axe finds in the page as it is, at both widths, light and dark, but for what it calls minor."""
     found = []
     for width, scheme in VIEWS:
         look(page, width, scheme)
@@ -93,7 +93,7 @@ def violations(page: Page) -> list[str]:
         found += [
             f"{each['id']} at {width} pixels, {scheme}: {node['html'][:200]} ({node['failureSummary']})"
             for each in results["violations"]
-            if each["impact"] in ("serious", "critical")
+            if each["impact"] != "minor"
             for node in each["nodes"]
         ]
     return found

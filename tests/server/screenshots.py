@@ -83,7 +83,7 @@ def main(folder: Path) -> None:
             page.wait_for_selector("#row-1.accept")
             page.click("#row-2 .yes")
             page.wait_for_selector("#row-2.accept")
-            page.click(".row:has(h3:text-is('Bees')) .no")
+            page.click(".row:has(h2:text-is('Bees')) .no")
             page.wait_for_selector(".row.reject")
             page.mouse.move(1, 1)  # evidence is shown of what is under the mouse
             page.focus("#row-3")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.server.browsing import DESK, PHONE, chromium, served, violations, visiting
+from tests.server.browsing import DESK, NARROW, PHONE, chromium, served, violations, visiting
 from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.review.events import Decision
@@ -272,12 +272,31 @@ def test_less_likely_suggestions_are_a_key_or_a_click_away(browser: Browser, rev
 def test_a_phone_shows_one_row_of_navigation_and_nothing_is_too_wide(
     browser: Browser, address: str, language: str
 ) -> None:
-    with visiting(browser, address, "Ann") as page:
+    with visiting(browser, address, "Ann", width=NARROW) as page:
         for path in ("/", "/api", "/review/overview", "/review/differences", "/review/documents/1"):
             page.goto(f"{address}{path}?lang={language}")
             rows = page.eval_on_selector_all("header nav a", "all => all.map(each => each.getBoundingClientRect().top)")
             assert (len(rows), len(set(rows))) == (5, 1)
-            assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+            assert page.evaluate("document.documentElement.scrollWidth") == NARROW
+
+
+SMALL = """[...document.querySelectorAll("a, button, summary, input, select, textarea")].filter(each => {
+  const box = each.getBoundingClientRect();
+  const isInText = getComputedStyle(each).display === "inline" && each.parentElement.innerText !== each.innerText;
+  return box.width && each.checkVisibility() && !each.matches(".skip") && !isInText && Math.min(box.width, box.height) < 24;
+}).map(each => each.outerHTML)"""
+
+
+@pytest.mark.parametrize("width", [NARROW, DESK])
+def test_what_is_touched_has_24_pixels(browser: Browser, address: str, width: int) -> None:
+    """WCAG 2.2 (2.5.8) asks it of all targets but links in running text."""
+    with visiting(browser, address, "Ann", width=width) as page:
+        for path in ("/", "/api", "/review/overview", "/review/differences", "/review/documents/1", "/review/documents/9"):
+            page.goto(address + path)
+            assert page.evaluate(SMALL) == [], path
+        page.goto(address)
+        _ask(page, "Honey bees visit orchards.")
+        assert page.evaluate(SMALL) == []
 
 
 def test_buttons_and_fields_are_equally_high_and_texts_not_too_wide(browser: Browser, address: str) -> None:
@@ -299,7 +318,7 @@ def test_buttons_and_fields_are_equally_high_and_texts_not_too_wide(browser: Bro
 def _places(page: Page) -> list[dict[str, float]]:
     """Where the cards are, and what one sees in them."""
     script = "all => all.map(each => each.getBoundingClientRect().toJSON())"
-    shown = ".row, .row > *, .row h3, .row summary, .row button"
+    shown = ".row, .row > *, .row h2, .row summary, .row button"
     places: list[dict[str, float]] = page.eval_on_selector_all(shown, script)
     return places
 
@@ -490,7 +509,7 @@ def _background(element: Locator) -> str:
 
 
 @pytest.mark.slow
-def test_nothing_that_axe_finds_is_serious(browser: Browser, review: Review, address: str) -> None:
+def test_axe_finds_nothing(browser: Browser, review: Review, address: str) -> None:
     with visiting(browser, address, "Ben") as page:
         first = page.url
         page.click("#row-1 .no")
@@ -511,6 +530,8 @@ def test_nothing_that_axe_finds_is_serious(browser: Browser, review: Review, add
     for name, place in (("overview", "overview"), ("differences", "differences"), ("problem", "documents/99")):
         page.goto(f"{address}/review/{place}")
         found[name] = violations(page)
+    page.goto(f"{address}/api")
+    found["api"] = violations(page)
     context.close()
     assert {name: what for name, what in found.items() if what} == {}
 

@@ -36,7 +36,7 @@ def client() -> Iterator[TestClient]:
 
 
 def names(page: str) -> list[str]:
-    return [html.unescape(each).strip() for each in re.findall(r'<h3 id="name-\d+">([^<]*)', page)]
+    return [html.unescape(each).strip() for each in re.findall(r'<h2 id="name-\d+">([^<]*)', page)]
 
 
 def copied(page: str, name: str) -> str:

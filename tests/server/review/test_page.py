@@ -609,7 +609,7 @@ def test_suggestions_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     review.documents.add([Document("d", "Damage of orchards")])
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         html = enter(client).get("/review/documents/1").text
-    shown = sorted(re.findall(r"<h3[^>]*>(.*?)</h3>", html))
+    shown = sorted(re.findall(r'<h2 id="name-\d+">(.*?)</h2>', html))
     assert shown == [f'Damage <span class="notation">{told}</span>' for told in ("2", "Iron")]
 
 
@@ -698,7 +698,7 @@ def test_subjects_of_a_record_are_shown_and_no_suggestion_comes_again_without_a_
     page = " ".join("".join(Page(html).texts).split())
     assert "Already assigned, and kept unless you reject them: Bees (local); Tax law" in page
     assert "Assigned from other vocabularies: Insects (lcsh)" in page
-    rows = re.findall(r'<h3 id="name-\d+">(.*?)</h3>', html)
+    rows = re.findall(r'<h2 id="name-\d+">(.*?)</h2>', html)
     already = ' <span class="notation">already assigned</span>'
     assert sorted(rows) == [f"Bees{already}", "Orchards"]
 
@@ -753,13 +753,13 @@ def test_names_are_in_the_language_of_the_page_and_a_hit_says_which_name_matched
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         english = enter(client).get("/review/documents/1?lang=en").text
         found = {query: client.get(f"/review/documents/1/labels?q={query}").text for query in ("Vög", "Bird")}
-        assert ">Birds</h3>" in english
+        assert ">Birds</h2>" in english
         assert "Add Birds" in found["Vög"]
         assert "<summary>also called “Vögel”</summary>" in found["Vög"]
         assert "also called" not in found["Bird"]
         german = client.get("/review/documents/1?lang=de").text
-        assert ">Vögel</h3>" in german
-        assert ">Orchards</h3>" in german
+        assert ">Vögel</h2>" in german
+        assert ">Orchards</h2>" in german
         assert "<p>Tiere</p>" in german
         assert "auch „Birds“ genannt" in client.get("/review/documents/1/labels?q=Bird").text
         for name, action in (("Ann", "accept"), ("Ben", "reject")):
