@@ -138,7 +138,7 @@ def main(arguments: list[str]) -> None:
         methods(options)
         return
     if options.job == "bins":
-        _keep(options.output, {"bins": bins()})
+        _keep(options.output, {"bins": bins(options.corpora)})
         return
     if options.job == "combiner":
         for name in options.corpora:
@@ -168,17 +168,21 @@ def fit() -> dict[str, Any]:
     return {"label-free": found}
 
 
-def bins() -> dict[str, dict[str, list[list[float]]]]:
-    """Condition -> corpus -> (suggestions, mean confidence, share of right ones) of the first five, bin by bin."""
+def bins(names: Sequence[str]) -> dict[str, dict[str, list[list[float]]]]:
+    """Condition -> corpus -> (suggestions, mean confidence, share of right ones) of the first five, bin by bin.
+
+    The model without labels is that of the corpora with another vocabulary.
+    """
     learnt = {name: sample(name, "dev" if name == "epmc" else "train", fitting=True) for name in ALL}
     found: dict[str, dict[str, list[list[float]]]] = {"no labelled documents": {}, "300 labelled documents": {}}
-    for name in ALL:
+    for name in names:
         dev = sample(name, "dev", fitting=False)
-        model = fitted([each for other, each in learnt.items() if other != name], known=False)
+        same = {"epmc", "pubmedqa"} if name in ("epmc", "pubmedqa") else {name}
+        model = fitted([each for other, each in learnt.items() if other not in same], known=False)
         sure, first = logistic(dev.features(None), *model).astype(np.float64), dev.first(5)
         found["no labelled documents"][name] = _rounded_bins(sure[first], dev.right[first])
         print(name, found["no labelled documents"][name], flush=True)
-    for name in ALL:
+    for name in names:
         task = curve.prepare(name, SCORED, KNOWN, 2 * max(LABELLED))
         if len(task.pool.run) * 3 // 4 < 300:
             continue
@@ -422,6 +426,9 @@ def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict
 def _keep(path: Path, found: Mapping[str, Any]) -> None:
     """Write what was found beside what the file holds; rows of a table are added to it."""
     before = figures.read(path)
+    if "bins" in found:
+        kept = before.get("bins", {})
+        found = {"bins": {name: {**kept.get(name, {}), **rows} for name, rows in found["bins"].items()}}
     rows = {"combiner": {**before.get("combiner", {}), **found["combiner"]}} if "combiner" in found else found
     figures.write(path, {**before, **rows})
 

@@ -15,7 +15,7 @@ from benchmarks import curve_plot, figures, svg
 
 DOCS = Path(__file__).parents[1] / "docs"
 
-CORPORA = dict(zip(("mdn", "tib", "epmc", "arxiv", "kirja"), ("orange", "blue", "red", "green", "purple"), strict=True))
+CORPORA = {"mdn": "orange", "tib": "blue", "epmc": "red", "arxiv": "green", "kirja": "purple", "pubmedqa": "grey"}
 
 SIDE, GAP, LEFT, ABOVE = 250, 70, 46, 54
 "Side of a square of the reliability diagram, the space between two, and the space left of and above them."

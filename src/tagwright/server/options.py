@@ -83,10 +83,11 @@ class ServerOptions(Listening):
         typer.Option(min=0, max=1, help="Share of documents whose suggestions are hidden until labels are given."),
     ] = SHARE
     show: Annotated[
-        int, typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that the review page shows at once.")
+        int,
+        typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that the review page shows at once; others take a click."),
     ] = 10
     show_from: Annotated[
-        float, typer.Option(min=0, max=1, help="The least confidence of these; the best one is shown in any case.")
+        float, typer.Option(min=0, max=1, help="The least confidence of what pages show at once, but for the best one.")
     ] = 0.05
     word: Annotated[Word, typer.Option(help="What pages in English call a label.")] = "label"
     workers: Annotated[
