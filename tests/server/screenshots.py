@@ -9,6 +9,7 @@ import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tests.server.browsing import DESK, VIEWS, chromium, look, served, visiting
@@ -20,6 +21,9 @@ from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Section
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 LABELS = Vocabulary([
     Label("animals", ("Animals",)),
@@ -71,7 +75,7 @@ def main(folder: Path) -> None:
     tagger = trained()
     others = [Document(f"d{i}", f"Orchards {i}", "Bees in orchards.") for i in range(2, 13)]
     with tempfile.TemporaryDirectory() as name, closing(ReviewFile(Path(name) / "reviews.sqlite")) as file:
-        review = Review(ServedModel("bees", tagger, "Farm subjects"), file)
+        review = Review(ServedModel("bees", tagger, "Farm subjects"), file, show=10, show_from=0.05)  # as `serve` does
         review.documents.add([DOCUMENT, *others])
         with (
             chromium() as browser,
@@ -90,7 +94,7 @@ def main(folder: Path) -> None:
             for width, scheme in VIEWS:
                 look(page, width, scheme)
                 page.evaluate("window.scrollTo(0, 0)")
-                page.screenshot(path=folder / f"review-{width}-{scheme}.png")
+                _take(page, folder / f"review-{width}-{scheme}.png")
             look(page, DESK, "light")
             for number, button in ((2, "done"), (3, "done"), (4, "skip")):
                 page.goto(f"{address}/review/documents/{number}")
@@ -99,12 +103,19 @@ def main(folder: Path) -> None:
                 page.click(f"#{button}")
                 page.wait_for_function("number => !location.pathname.endsWith(`/${number}`)", arg=number)
             page.goto(f"{address}/review/overview")
-            page.screenshot(path=folder / "overview-1280-light.png")
+            _take(page, folder / "overview-1280-light.png")
             page.goto(address)
             page.fill("#text", f"{DOCUMENT.title}\n\n{DOCUMENT.abstract}")
             page.click("#ask button.primary")
             page.click("#row-2 summary")
-            page.screenshot(path=folder / "suggest-1280-light.png")
+            _take(page, folder / "suggest-1280-light.png")
+
+
+def _take(page: Page, path: Path) -> None:
+    """A picture of the window, without what is empty below the page."""
+    end = page.eval_on_selector("footer", "each => each.getBoundingClientRect().bottom")
+    width, height = page.evaluate("[innerWidth, innerHeight]")
+    page.screenshot(path=path, clip={"x": 0, "y": 0, "width": width, "height": min(height, end)})
 
 
 if __name__ == "__main__":
