@@ -38,6 +38,9 @@ WAITS = {
 "What is waited for, in processor.json."
 
 
+HEADINGS = "retrieve", "score", "combine", "estimate"
+"Of the columns of the stages."
+
 MIDDLE = 150
 "Height of what all documents go through, in the drawing of the stages."
 
@@ -125,7 +128,7 @@ def stages() -> str:
         *_step(580, 150, ("weighted sum or", "learned combiner,", "re-ranking")),
         *_step(770, 120, ("confidence", "cut", "suggestions")),
         *(_arrow(x, MIDDLE, to, MIDDLE) for x, to in ((346, 370), (540, 580), (730, 770))),
-        *(svg.text(x, 22, name) for x, name in ((156, "retrieve"), (370, "score"), (580, "combine"), (770, "estimate"))),
+        *(svg.text(x, 22, name) for x, name in zip((156, 370, 580, 770), HEADINGS, strict=True)),
     ]
     for place, (name, meaning, more) in enumerate(finders):
         middle = 66 + 56 * place

@@ -21,7 +21,8 @@ STYLE = (
 )
 
 DARK = (
-    "text{fill:#cfd5de;stroke:#131416}text.in{stroke:none}.axis{stroke:#7a8496}.grid{stroke:#2c323c}.box{fill:#20252e;stroke:#7a8496}"
+    "text{fill:#cfd5de;stroke:#131416}text.in{stroke:none}"
+    ".axis{stroke:#7a8496}.grid{stroke:#2c323c}.box{fill:#20252e;stroke:#7a8496}"
 )
 
 

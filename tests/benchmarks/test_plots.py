@@ -30,7 +30,9 @@ def test_every_picture_stands_on_a_page_and_no_other_one_is_kept() -> None:
 def test_what_is_as_right_as_confident_lies_on_the_diagonal() -> None:
     bins = [[10, 0.0, 0.0], [10, 0.5, 0.5], [10, 1.0, 0.75]]
     tree = ElementTree.fromstring(plots.reliability({"none": {"mdn": bins}, "all": {"tib": bins}}))
-    first, second = ([each.split(",") for each in line.attrib["points"].split()] for line in tree.iter(f"{SVG}polyline"))
+    first, second = (
+        [each.split(",") for each in line.attrib["points"].split()] for line in tree.iter(f"{SVG}polyline")
+    )
     left, bottom, side = plots.LEFT, plots.ABOVE + plots.SIDE, plots.SIDE
     places = [(left, bottom), (left + side / 2, bottom - side / 2), (left + side, bottom - 0.75 * side)]
     assert [(float(x), float(y)) for x, y in first] == places

@@ -1,15 +1,19 @@
-"""A page of the documentation in a real browser: what axe finds, widths, colours, and what keys reach."""
+"""A page of the documentation and a report in a real browser: what axe finds, widths, colours, what keys reach."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.evaluation.report.test_page import CONFIDENT, NOTES, SCORES
 from tests.server.browsing import DESK, NARROW, chromium, look, violations
+
+from tagwright.evaluation.report.page import scores_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -59,6 +63,13 @@ def page(browser: Browser, built: Path) -> Iterator[Page]:
 
 
 def test_axe_finds_nothing_on_a_page_of_the_documentation(page: Page) -> None:
+    assert violations(page) == []
+
+
+def test_axe_finds_nothing_on_a_report(page: Page, tmp_path: Path) -> None:
+    report = scores_page(replace(SCORES, calibration=CONFIDENT), NOTES)
+    (tmp_path / "report.html").write_text(report, encoding="utf-8")
+    page.goto((tmp_path / "report.html").as_uri())
     assert violations(page) == []
 
 

@@ -26,9 +26,10 @@ class CurrentRequest:
     path: its address, which is not logged. root: where the application is mounted, such as /tags; "" at the top.
     client: what takes turns and shares memory: the name of a token's holder, the user that a proxy names, or else the
     address. user: the reviewer, or the user that a proxy names. token: the name of its holder. language: code of that
-    of pages; word: what they call a label. model: the id; version: the id with the number or date. documents, suggestions: how many were answered.
-    spend: counts requests or documents against the limits of the token; raises Problem (413, 429). audit: where answers
-    are recorded, if anywhere. held: what is released when the answer is sent; is_alone: see `Turns.alone`.
+    of pages; word: what they call a label. model: the id; version: the id with the number or date. documents,
+    suggestions: how many were answered. spend: counts requests or documents against the limits of the token; raises
+    Problem (413, 429). audit: where answers are recorded, if anywhere. held: what is released when the answer is sent;
+    is_alone: see `Turns.alone`.
     """
 
     id: str = ""

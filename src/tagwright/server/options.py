@@ -84,7 +84,7 @@ class ServerOptions(Listening):
     ] = SHARE
     show: Annotated[
         int,
-        typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that the review page shows at once; others take a click."),
+        typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that a review shows at once; others take a click."),
     ] = 10
     show_from: Annotated[
         float, typer.Option(min=0, max=1, help="The least confidence of what pages show at once, but for the best one.")

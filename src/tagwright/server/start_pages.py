@@ -105,6 +105,7 @@ class StartPages:
         def shown() -> dict[str, Any]:
             ranked = list(enumerate(suggestions, 1))
             spans = {rank: strongest_spans(document.text, suggestion.evidence) for rank, suggestion in ranked}
+            likely = [each for rank, each in ranked if not is_less_likely(rank, each)]
             return {
                 "document": document, "others": others, "text": highlight(document, spans),
                 "rows": [
@@ -113,7 +114,7 @@ class StartPages:
                 ],
                 "fits_none": suggestions.none, "is_text": _file(form) is None,
                 "marked": marked if marked in spans else 1,
-                "copies": copies([each for rank, each in ranked if not is_less_likely(rank, each)], fields["source"].strip()),
+                "copies": copies(likely, fields["source"].strip()),
             }  # fmt: skip
 
         return await asyncio.to_thread(shown)

@@ -43,6 +43,9 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
     return {kind if kind in without_k else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
 
 
+_WIDE = '<div class="wide" tabindex="0">'
+"What may be wider than the page and then scrolls, by keys too."
+
 FIRST = 5
 "Suggestions of a document that examples show; a gold label that is not among them is missed."
 
@@ -182,7 +185,7 @@ def slices_section(scores: Scores) -> str:
 
 def _differences_section(pair: Comparison) -> str:
     differences = {name: row.difference for name, row in pair.measures.items()}
-    return _section(f"{pair.a} - {pair.b}, in points", f'<div class="wide">{interval_table(differences, "+")}</div>')
+    return _section(f"{pair.a} - {pair.b}, in points", f"{_WIDE}{interval_table(differences, '+')}</div>")
 
 
 def _page(title: str, *parts: str) -> str:
@@ -193,7 +196,7 @@ def _page(title: str, *parts: str) -> str:
     body = "\n".join(part for part in (f"<h1>{escape(title)}</h1>", *parts) if part)
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     head += f"<style>\n{style}</style>"
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body><main>\n{body}\n</main></body></html>\n'
 
 
 def _section(title: str, *parts: str) -> str:
@@ -202,7 +205,7 @@ def _section(title: str, *parts: str) -> str:
 
 def _place_beside(main: str, side: str) -> str:
     """Return the main part with another to the right of it, where there is room."""
-    return f'<div class="beside"><div class="wide">{main}</div><div>{side}</div></div>'
+    return f'<div class="beside">{_WIDE}{main}</div><div>{side}</div></div>'
 
 
 def _terms(notes: Mapping[str, str]) -> str:
@@ -217,7 +220,7 @@ def _table(rows: Rows) -> str:
         f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>'
         for row in rows[1:]
     )
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+    return f"{_WIDE}<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
 
 
 def evenly_spaced(documents: int, count: int) -> Longs:

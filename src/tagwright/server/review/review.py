@@ -180,9 +180,7 @@ class Review:
             document=document,
             text=highlight(document, spans),
             rows=rows,
-            marked=marked or next(
-                (row.rank for row in rows if row.rank and not row.verdict and not row.is_folded), 1
-            ),
+            marked=marked or next((row.rank for row in rows if row.rank and not row.verdict and not row.is_folded), 1),
             note=next((event.note for event in own if event.action == "note"), ""),
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
