@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.evaluation.report.test_page import CONFIDENT, NOTES, SCORES
+from tests.evaluation.report.test_page import CONFIDENT, NOTES
+from tests.evaluation.test_tables import SCORES
 from tests.server.browsing import DESK, NARROW, chromium, look, violations
 
 from tagwright.evaluation.report.page import scores_page
@@ -98,6 +99,6 @@ def test_lines_of_text_have_up_to_eighty_letters(page: Page) -> None:
 
 @pytest.mark.parametrize(("system", "chosen"), [("light", "dark"), ("dark", "light")])
 def test_pictures_follow_the_colours_that_a_reader_chooses(page: Page, system: str, chosen: str) -> None:
-    page.emulate_media(color_scheme=system)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=system)
     page.evaluate("theme => { document.body.dataset.theme = theme; }", chosen)
     assert page.evaluate("getComputedStyle(document.querySelector('article img')).colorScheme") == chosen

@@ -318,13 +318,15 @@ def test_less_likely_suggestions_take_a_click_but_never_what_is_decided_or_in_th
         assert folded(client.get("/review/documents/3").text) == (ranks(*range(1, 21)), [])
 
 
-def test_suggestions_below_a_confidence_take_a_click_but_never_the_best(tmp_path: Path) -> None:
+def test_suggestions_below_a_confidence_take_a_click_but_never_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     review = many(tmp_path, 0.0)
     tagger = review.model.tagger
     (found,) = tagger.suggest([review.documents[1]], k=30)
     unsure = [replace(each, confidence=0.04 if place == 1 else 0.4) for place, each in enumerate(found)]
-    review.model.suggest_all = answering([unsure])  # type: ignore[method-assign]
-    review.model.explain = explaining  # type: ignore[method-assign]
+    monkeypatch.setattr(review.model, "suggest_all", answering([unsure]))
+    monkeypatch.setattr(review.model, "explain", explaining)
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         enter(client)
         for number, (least, shown) in enumerate(((0.05, ranks(1, *range(3, 21))), (0.5, ranks(1))), 1):
