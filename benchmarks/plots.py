@@ -89,7 +89,7 @@ def reliability(found: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]) ->
     for place, (corpus, colour) in enumerate(CORPORA.items()):
         body.append(svg.text(width - GAP / 2, ABOVE + 14 + 20 * place, corpus, colour))
     title = "Right suggestions of the first five, %, in ten groups by their confidence"
-    return svg.picture(title, width + 20, bottom + 46, [svg.text(0, 16, title), *body])
+    return svg.picture(title, width + 40, bottom + 46, [svg.text(0, 16, title), *body])
 
 
 def seconds(found: Mapping[str, Any]) -> str:
