@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,22 @@ from benchmarks import figures, svg
 
 FOLDER = figures.RESULTS if figures.OWN else Path(__file__).parents[1] / "docs" / "results"
 
-COLOURS = {"auto": "orange", "svm": "blue", "knn": "green", "zero_shot": "purple"}
-
-OTHERS = [(colour, dashes) for dashes in ("6 3", "2 3") for colour in ("blue", "green", "red", "grey")]
-"The colours of other tools, one after the other, and their dashes."
+STYLES = {
+    "auto": ("orange", ""),
+    "svm": ("blue", ""),
+    "knn": ("green", ""),
+    "zero_shot": ("purple", ""),
+    "scikit-learn": ("blue", "6 3"),
+    "omikuji": ("green", "6 3"),
+    "PECOS": ("red", "6 3"),
+    "SetFit": ("grey", "6 3"),
+    "nearest labels": ("grey", "6 3"),
+    "Annif mllm": ("blue", "2 3"),
+    "Annif omikuji": ("green", "2 3"),
+    "Annif nn_ensemble": ("red", "2 3"),
+    "Annif tfidf": ("grey", "2 3"),
+}
+"Method or tool -> its colour and dashes: ours are solid, Annif's dotted, others broken."
 
 LEFT, STEP, HEIGHT, ABOVE = 40, 70, 260, 34
 "Start of the axis, the distance of two sizes, and the height of the drawing and of the space above it."
@@ -68,13 +79,11 @@ def drawing(name: str, found: Mapping[str, Mapping[str, float]]) -> str:
         if [*values] == ["0"]:  # what learns nothing from labels is the same at every size
             lines[method] = [at(size, values["0"]) for size in sizes]
     lines = {method: places for method, places in lines.items() if places}
-    others = itertools.cycle(OTHERS)
-    kinds = {method: (COLOURS[method], "") if method in COLOURS else next(others) for method in lines}
     for method, places in lines.items():
-        body += svg.line(places, *kinds[method])
+        body += svg.line(places, *STYLES.get(method, ("grey", "6 3")))
     heights = spread([places[-1][1] for places in lines.values()])
     for (method, places), height in zip(lines.items(), heights, strict=True):
-        body.append(svg.text(places[-1][0] + 8, height + 4, method, kinds[method][0]))
+        body.append(svg.text(places[-1][0] + 8, height + 4, method, STYLES.get(method, ("grey",))[0]))
     return svg.picture(title, width, bottom + 30, body)
 
 
