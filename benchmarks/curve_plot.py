@@ -91,7 +91,7 @@ def spread(heights: Sequence[float]) -> list[float]:
     """Move heights apart, downwards in their order, so that the names of lines that end side by side can be read.
 
     >>> spread([100.0, 50.0, 104.0])
-    [100.0, 50.0, 114.0]
+    [100.0, 50.0, 115.0]
     """
     found, free = [0.0] * len(heights), -float("inf")
     for place in sorted(range(len(heights)), key=heights.__getitem__):
