@@ -255,6 +255,16 @@ def test_documents_that_changed_are_reviewed_beside_those_that_they_were(
     assert [review.documents[entry.number].text for entry in review.documents.entries()] == ["Bees", "Taxes", "Hives"]
 
 
+def test_a_review_shows_as_many_suggestions_as_the_options_say(tmp_path: Path) -> None:
+    model, file = ServedModel("bees", word_tagger(), "Bees"), tmp_path / "r.sqlite"
+    all_of_them = ServerOptions(reviews=file, show=20, show_from=0.0)
+    for options, said in ((ServerOptions(reviews=file), (10, 0.05)), (all_of_them, (20, 0.0))):
+        review = open_review(model, options)
+        assert review is not None
+        assert (review.show, review.show_from) == said
+        review.file.close()
+
+
 def test_documents_to_review_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "Bees"}\n{"id": "2", "text": "Taxes"}\n')
     options = ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "a.jsonl")])
