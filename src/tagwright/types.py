@@ -432,13 +432,21 @@ def _width(*runs: Run) -> int:
 
 
 def list_or_nones(values: Floats | None, count: int) -> Sequence[float | None]:
-    """The numbers as a list; that many None where there are none, as of confidences that are not estimated.
+    """The numbers as `shortest` gives them; that many None where there are none, as of confidences not estimated.
 
-    >>> list_or_nones(np.float32([0.5]), 1), list_or_nones(None, 2)
-    ([0.5], [None, None])
+    >>> list_or_nones(np.float32([0.1]), 1), list_or_nones(None, 2)
+    ([0.1], [None, None])
     """
-    numbers: Sequence[float | None] = [None] * count if values is None else values.tolist()
-    return numbers
+    return [None] * count if values is None else shortest(values)
+
+
+def shortest(values: Floats) -> list[float]:
+    """The numbers as a list, with just the digits that distinguish them, so that every output prints the same.
+
+    >>> shortest(np.float32([0.1])), np.float32([0.1]).tolist()
+    ([0.1], [0.10000000149011612])
+    """
+    return [float(str(value)) for value in values]
 
 
 def places_of(labels: Iterable[Label], among: Iterable[Label]) -> Longs:

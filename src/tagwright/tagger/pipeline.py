@@ -46,7 +46,7 @@ from tagwright.tagger.cut import allowed_by, cut_ranking
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
 from tagwright.translation import translate_names
-from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_nones
+from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_nones, shortest
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
@@ -603,7 +603,7 @@ class Tagger:
         """The suggestions of each document of a run over the vocabulary in turn, best first."""
         terms = map(self.vocabulary.__getitem__, run.labels.tolist())
         confidences = list_or_nones(run.confidences, len(run.labels))
-        parts = zip(terms, run.scores.tolist(), confidences, strict=True)
+        parts = zip(terms, shortest(run.scores), confidences, strict=True)
         suggestions = [
             Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts
         ]
