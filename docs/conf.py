@@ -52,7 +52,7 @@ def refuse_remote_files(app: Sphinx, problem: Exception | None) -> None:
 
 
 def reveal_contents(app: Sphinx, page: str, source: list[str]) -> None:
-    """Make a toctree of the list of pages in a comment, which a forge's view of the page does not show (source-read)."""
+    """Make a toctree of the list of pages in a comment, which a forge does not show (Sphinx's event source-read)."""
     source[0] = re.sub(r"<!-- contents\n(.*?)-->", r"```{toctree}\n:hidden:\n\n\1```", source[0], flags=re.DOTALL)
 
 

@@ -1,7 +1,7 @@
 """The examples of the pages are tests: Python, commands, and the files they read. Each page has a folder of its own.
 
-A block below "`name`:" is the file of that name. In a console block, lines after "$ " are run; where output is shown, it
-must be the output; "..." matches anything, and numbers with a decimal point match approximately: processors round
+A block below "`name`:" is the file of that name. In a console block, lines after "$ " are run; where output is shown,
+it must be the output; "..." matches anything, and numbers with a decimal point match approximately: processors round
 differently. Errors (exit code 2, or 3 where some documents failed) are shown as they stand on standard error. A server
 answers until the page ends. A comment names what a page presupposes: docs/prepared.py. Blocks of other languages are
 checked only, and a comment says why they are not run: tests/test_blocks.py.
