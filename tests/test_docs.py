@@ -30,7 +30,7 @@ ROOMS = {path.stem for path in PACKAGE.iterdir()}
 
 def named(text: str) -> set[str]:
     """Dotted names in backticks that begin with a package or module of ours, as in `papers.losses.info_nce`."""
-    found = re.findall(r"(?<!`)`(?:tagwright\.)?([a-z_]+(?:\.\w+)+)`(?!`)", text)
+    found = re.findall(r"(?<!`)`(?:tagwright\.)?([a-z_]+(?:\.\w+)+)`(?!`|:\n`)", text)
     return {name for name in found if name.partition(".")[0] in ROOMS}
 
 
@@ -96,7 +96,8 @@ def test_options_that_a_page_sets_are_known(page: Path) -> None:
 
 def listed(page: Path) -> list[str]:
     """The pages that the contents of a page list, from docs/ on."""
-    trees = re.findall(r"^```\{toctree\}\n(?::.*\n)*\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    tree = r"^(?:```\{toctree\}\n(?::.*\n)*|<!-- contents)\n(.*?)^(?:```|-->)"
+    trees = re.findall(tree, page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     names = " ".join(trees).split()
     return [(page.parent / name).relative_to(ROOT / "docs").as_posix() for name in names]
 
