@@ -52,7 +52,8 @@ def is_there(name: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_what_a_page_names_is_there(page: Path) -> None:
     pytest.importorskip("torch")
-    options = {f"llm.{field.name}" for field in fields(LlmOptions)} | checked._GONE.keys()  # like names of modules
+    tables = (("training", TrainingConfig), ("llm", LlmOptions))  # like names of modules
+    options = {f"{table}.{field.name}" for table, kind in tables for field in fields(kind)} | checked._GONE.keys()
     assert [name for name in sorted(named(page.read_text("utf-8")) - options) if not is_there(name)] == []
 
 
