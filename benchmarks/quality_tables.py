@@ -48,7 +48,6 @@ SAID: Mapping[str, str] = {
     "zeroshot": "zero_shot",
     "zeroshot, described": "zero_shot, with keywords",
     "zero-shot": "zero_shot, before title match and languages",
-    "RTS, fused": "RTS, fused with that zero_shot",
     "all labels: names": "all labels: exact match",
     "RTS, no groups": "RTS, no false-negative masking",
     "mentions in the abstract and mentions": "both mentions",

@@ -136,3 +136,13 @@ def test_variables_and_benchmarks_that_a_page_names_are_there(page: Path) -> Non
     assert [name for name in re.findall(r"TAGWRIGHT_\w+", text) if name not in sources] == []
     programs = re.findall(r"python -m benchmarks (?:--\w+ \w+ )?([a-z_]+)", text)
     assert [name for name in programs if not (ROOT / "benchmarks" / f"{name}.py").is_file()] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_programs_that_a_page_runs_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    modules = re.findall(r"python -m\s+((?:benchmarks|tools|tests)[\w.]*)", text)
+    files = [module.replace(".", "/") for module in modules]
+    assert [name for name in files if not any((ROOT / each).exists() for each in (name, f"{name}.py"))] == []
+    named = re.findall(r"python ((?:benchmarks|tools|tests)/\S+\.py)", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []
