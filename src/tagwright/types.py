@@ -92,12 +92,12 @@ class Label:
     """A term of a vocabulary. names: those that are searched, the preferred one first; broader: ids of labels above it.
 
     languages: (code, name) of each name whose language is known, those in languages that are not searched among them;
-    the first name of a language is the preferred one in it. translated: what the names are taken to be in another
-    language, searched as they are, see `translation`. notation: its place in a classification, such as 599.74. types,
-    schemes, collections: what it is and what it belongs to, URIs as a rule. related: ids. exact, close: the same or
-    nearly the same concepts of other vocabularies, URIs. descriptions: (code, text) of all descriptions, the first of
-    a language being the one to show; the code is empty where the language is unknown, and there is no need for them
-    where `description` says everything. replaces: ids of concepts that are out of use, in whose place it is.
+    the first name of a language is the preferred one in it. translated: translations of the names, which are
+    searched as well, see `translation`. notation: its place in a classification, such as 599.74. types, schemes,
+    collections: what it is and belongs to, usually URIs. related: ids. exact, close: URIs of the same or nearly equal
+    concepts in other vocabularies. descriptions: (code, text) of all descriptions, the first of a language being the
+    one to show; the code is empty if the language is unknown; not needed if `description` says everything. replaces:
+    ids of discontinued concepts that it replaces.
     """
 
     id: str
@@ -480,7 +480,7 @@ class Stage(Protocol):
     'What the stage sees in a document, in plain words for explanations: "its name in the text".'
 
     def read(self, documents: Sequence[Document]) -> Any:
-        """The features of a batch of documents from which this stage finds and scores labels, in its own type."""
+        """Return the features of a batch of documents from which this stage finds and scores labels."""
         ...
 
     def read_with(self, reading: Any) -> Any:
@@ -494,12 +494,12 @@ class Stage(Protocol):
     def trust(self, reading: Any, weight: float) -> Floats | None:  # noqa: ARG002
         """(documents,) from 0 to 1, how well the stage knows each document's language; None: it cannot tell.
 
-        weight: what the stage counts when it is fully trusted, for a line of log where little of that is left; 0: none.
+        weight: the stage's weight when it is fully trusted, for a message if little of that is left; 0: no message.
         """
         return None
 
     def background(self, reading: Any, texts: Sequence[str]) -> Background | None:  # noqa: ARG002
-        """How near the documents that were read are to texts in general; None for a stage without an encoder."""
+        """Return how near the documents read are to texts in general; None for a stage without an encoder."""
         return None
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002

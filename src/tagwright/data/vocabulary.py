@@ -265,7 +265,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def replacements(self) -> Mapping[str, tuple[str, ...]]:
-        """Id of a concept that is out of use -> ids of the labels that replace it, as far as the file says so."""
+        """Id of a discontinued concept -> ids of the labels that replace it, according to the file."""
         found = dict[str, tuple[str, ...]]()
         for position, replaced in self.texts("replaces"):
             for old in replaced:
@@ -279,7 +279,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def language_of_names(self) -> str:
-        """The code of the language that most of the first preferred names are in; blank where none is told."""
+        """The code of the language of most of the first preferred names; blank if it is not recognised."""
         first = self[:1000]
         counts = Counter(code for label in first for code, name in label.languages if name == label.name)
         return next((code for code, _ in counts.most_common(1)), "")
@@ -331,12 +331,12 @@ class Vocabulary(Sequence[Label]):
         return names_of_source(self.ids)
 
     def subjects(self, document: Document) -> Iterator[tuple[str, str, int | None, str]]:
-        """Each label that a document came with, the code of its vocabulary, its position, and of another one the code.
+        """Yield each label of a document: its text, its code, its position, and the code of another vocabulary.
 
-        What a record says to be of another vocabulary, by a code or by the form of an id, is none of these labels,
-        whatever its name; nor is a subdivided heading the main one. Where the ids of these labels do not tell which
-        vocabulary they are of, a subject with a code is one of them by its id alone, unless the user has named the code
-        (`--columns labels=CODE`). A subject without a code is found as `resolve` does.
+        A subject of another vocabulary, by its code or the form of its id, is no label here, whatever its name; nor is a
+        subdivided heading the main one. If the ids of these labels do not tell their vocabulary, a subject with a code
+        is one of them by its id alone, unless the user has named the code (`--columns labels=CODE`). A subject without
+        a code is found as `resolve` does.
 
         >>> bees = Vocabulary([Label("http://www.yso.fi/onto/yso/p1", ("Bees",))])
         >>> record = Document("1", labels=("Bees", "<http://id.loc.gov/authorities/subjects/sh1> Bees", "Bees--Flight"))
@@ -347,7 +347,7 @@ class Vocabulary(Sequence[Label]):
             yield text, code, *self.subject(text, code, chosen)
 
     def subject(self, text: str, code: str = "", chosen: str = "") -> tuple[int | None, str]:
-        """The position of one subject, and the code of the vocabulary that it is of, if that is another one.
+        """The position of one subject, and the code of its vocabulary, if that is another one.
 
         code: that of its vocabulary. chosen: the one that the user has named. Both may be blank.
         """
