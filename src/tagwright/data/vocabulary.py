@@ -333,10 +333,10 @@ class Vocabulary(Sequence[Label]):
     def subjects(self, document: Document) -> Iterator[tuple[str, str, int | None, str]]:
         """Yield each label of a document: its text, its code, its position, and the code of another vocabulary.
 
-        A subject of another vocabulary, by its code or the form of its id, is no label here, whatever its name; nor is a
-        subdivided heading the main one. If the ids of these labels do not tell their vocabulary, a subject with a code
-        is one of them by its id alone, unless the user has named the code (`--columns labels=CODE`). A subject without
-        a code is found as `resolve` does.
+        A subject of another vocabulary, by its code or the form of its id, is no label here, whatever its name; nor is
+        a subdivided heading the main one. If the ids of these labels do not tell their vocabulary, a subject with a
+        code is one of them by its id alone, unless the user has named the code (`--columns labels=CODE`). A subject
+        without a code is found as `resolve` does.
 
         >>> bees = Vocabulary([Label("http://www.yso.fi/onto/yso/p1", ("Bees",))])
         >>> record = Document("1", labels=("Bees", "<http://id.loc.gov/authorities/subjects/sh1> Bees", "Bees--Flight"))
