@@ -53,7 +53,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     of y, by name.
 
     max_labels: the most labels that `predict` gives a document; None: any number. min_score, min_confidence, best_cut:
-    other limits, as in `Tagger.suggest`. thresholds: whether `fit` tunes a least confidence for each label: True, for
+    other limits, as in `Tagger.suggest`. thresholds: whether `fit` tunes a minimum confidence for each label: True, for
     the best F1 of each; "precision=0.8", for at least this precision. Like `TunedThresholdClassifierCV` it trains five
     more taggers, each on four fifths of the documents. Without any of these five, `predict` gives the best cut by
     confidence, or five labels if the tagger estimates no confidences. The SVM gives the labels on the right side of its

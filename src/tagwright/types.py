@@ -83,7 +83,7 @@ class Document(_Joined):
             return text
 
     def read_as(self, name: TextField) -> str:
-        """The text that a stage reads of it: title and abstract where there is an abstract, or everything."""
+        """The text that a stage reads: title and abstract, if there is an abstract, or everything."""
         return self.title_and_abstract if name == "title_and_abstract" and self.abstract else self.text
 
 
@@ -250,7 +250,7 @@ class Run:
         scores: NDArray[np.floating],
         confidences: NDArray[np.floating] | None = None,
     ) -> Run:
-        """`of` for labels of which it is known that none is twice in a row."""
+        """`of` for labels that are known to be distinct in each row."""
         unsorted = cls(indptr.astype(np.int64), labels.astype(np.int32), scores.astype(np.float32))
         if indptr[0] != 0 or not indptr[-1] == len(labels) == len(scores) or (np.diff(indptr) < 0).any():
             raise ValueError(f"indptr ends at {indptr[-1]}, with {len(labels)} labels and {len(scores)} scores")
@@ -300,7 +300,7 @@ class Run:
 
     @classmethod
     def union(cls, runs: Sequence[Run]) -> Run:
-        """Every label that any of the runs, over the same documents, holds, scored by how many of them do.
+        """Every label of any of the runs over the same documents, scored by the number of runs that have it.
 
         >>> Run.union([Run.from_rows([{1: 0.9}]), Run.from_rows([{1: 0.1, 0: 0.5}])]).labels.tolist()
         [1, 0]

@@ -83,7 +83,7 @@ NamesIn = Annotated[
     str,
     typer.Option(
         metavar="CODE",
-        help="Language of printed names, such as sv; other names are marked. By default that of each document.",
+        help="Language of printed names, such as sv; names in others are marked. By default each document's own.",
     ),
 ]
 
@@ -117,7 +117,9 @@ ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label with th
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[
     Literal["warn", "error", "ignore"],
-    typer.Option("--unknown-labels", help="If gold labels are missing from the vocabulary: warn, stop or ignore them."),
+    typer.Option(
+        "--unknown-labels", help="Gold labels missing from the vocabulary: warn, stop with an error, or ignore."
+    ),
 ]
 
 Measures = Annotated[

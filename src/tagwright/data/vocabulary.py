@@ -434,7 +434,7 @@ class Vocabulary(Sequence[Label]):
         )  # fmt: skip
 
     def with_hint(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The documents; where none has a label, a warning names metadata that look like labels, by name or values."""
+        """Yield the documents; if none has a label, warn of metadata that look like labels, by name or values."""
         count, labelled, held = 0, False, dict[str, list[str]]()
         for document in documents:
             count, labelled = count + 1, labelled or bool(document.labels)

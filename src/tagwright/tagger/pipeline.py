@@ -163,9 +163,9 @@ class Suggestions(list[Suggestion]):
 class Tagger:
     """A pipeline over one vocabulary. Labels are data: exchanging them needs no training.
 
-    `read`: every stage reads a batch of documents. `retrieve`: the retrievers find candidates. `pool`: which of them
-    are ranked. `rank`: steps make one ranking of what retrievers and re-rankers say of the pool. `tag` and `suggest` do
-    all that batch by batch, and cut.
+    `read`: every stage reads a batch of documents. `retrieve`: the retrievers find candidates. `pool`: some of them are
+    selected. `rank`: steps turn the scores of retrievers and re-rankers into one ranking. `tag` and `suggest` do all of
+    this batch by batch, and cut the ranking.
     """
 
     vocabulary: Vocabulary
@@ -174,11 +174,11 @@ class Tagger:
     "Stages that score the candidates of the retrievers, and find none."
     pool: PoolOptions = field(default_factory=PoolOptions)
     steps: Sequence[Step] = field(default_factory=lambda: (WeightedSum(),))
-    "What makes the ranking, one after the other, confidences among them."
+    "The steps that make the ranking and its confidences, in order."
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
     estimates_none: bool = True
-    "Whether confidences know that perhaps no label fits; taggers saved by 0.10 answer as they did."
+    "Whether confidences allow for no label fitting; taggers saved by 0.10 answer as before."
 
     combiner: InitVar[Any] = None
     "A combiner of another package instead of steps; removed in 0.12."

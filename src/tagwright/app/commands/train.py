@@ -63,7 +63,7 @@ def train(
     ] = False,
     published_code: Annotated[
         bool,
-        typer.Option("--published-code", help="Like --paper, but with the authors' program where it differs."),
+        typer.Option("--published-code", help="Like --paper, but as in the authors' program where it differs."),
     ] = False,
     minutes: Annotated[
         float | None, typer.Option(help="auto: leave out stages that would exceed this time; 10 by default.")
