@@ -386,7 +386,7 @@ SENTENCES = {
     "hR": "Recall in the same way: of the right labels and those above them, the share that is suggested.",
     "hF": "The harmonic mean of hP@k and hR@k.",
     "PSP": "Precision in which rare labels count more than common ones: each by its inverse propensity (A 0.55, B 1.5 "
-    "if no others are given; Jain et al. 2016). Earned and possible rewards are summed over all documents, not averaged.",
+    "if no others are given; Jain et al. 2016). Earned and possible rewards are summed over documents, not averaged.",
     "PSnDCG": "nDCG in which rare labels count more than common ones, in the same way.",
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",
