@@ -122,7 +122,7 @@ class Label:
         return self.names[0]
 
     def name_in(self, language: str) -> str:
-        """The preferred name in a language, given by its code; the preferred name where there is none.
+        """The preferred name in a language, given by its code, or else the preferred name.
 
         >>> bees = Label("1", ("Bees",), languages=(("en-gb", "Bees"), ("sv", "Bin"), ("sv", "Honungsbin")))
         >>> bees.name_in("sv"), bees.name_in("en"), bees.name_in("fi")
@@ -131,7 +131,7 @@ class Label:
         return _in_language(self.languages, language, self.name)
 
     def named_in(self, language: str) -> tuple[str, str]:
-        """`name_in`, and the code of the language that this name is in; an empty one where nothing says it.
+        """`name_in`, and the code of the language of this name, empty if it is not known.
 
         >>> owls = Label("2", ("Pöllöt",), languages=(("fi", "Pöllöt"),))
         >>> owls.named_in("fi"), owls.named_in("sv")
@@ -142,7 +142,7 @@ class Label:
         return name, next((code for code in codes if code.partition("-")[0] == main), next(iter(codes), ""))
 
     def description_in(self, language: str) -> str:
-        """The description in a language, given by its code; `description` where there is none."""
+        """The description in a language, given by its code, or else `description`."""
         return _in_language(self.descriptions, language, self.description)
 
     @property

@@ -255,7 +255,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The codes of the languages in which labels have names, sorted; none where the file does not say them.
+        """The codes of the languages in which labels have names, sorted; none if the file does not state them.
 
         >>> birds = Label("1", ("Birds",), languages=(("sv", "Fåglar"), ("en", "Birds")))
         >>> Vocabulary([birds, Label("2", ("Owls",))]).languages
@@ -323,7 +323,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def source(self) -> str:
-        """MARC's code of this vocabulary, such as "gnd", where its ids tell it; else blank."""
+        """MARC's code of this vocabulary, such as "gnd", if its ids tell it; else blank."""
         return recognise_source(self.ids)[0]
 
     @cached_property
@@ -392,8 +392,8 @@ class Vocabulary(Sequence[Label]):
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        Subjects of other vocabularies are no labels (`subjects`), and counted in the log. A label that the vocabulary
-        lacks is several where separators stand between labels that it has, as in "Bees; Honey". unknown: what to do
+        Subjects of other vocabularies are no labels (`subjects`) and are counted in the log. A label that the
+        vocabulary lacks is split at separators if all parts are labels, as in "Bees; Honey". unknown: what to do
         about others that it lacks, and names that several labels share; a warning gives the number of each, the first
         few, and the first document. Raises InputError naming document and label for "error".
         """

@@ -102,8 +102,8 @@ class Suggestion:
     def to_dict(self, text: str | None = None) -> dict[str, Any]:
         """Return plain values for JSON, as `/api/suggest` answers them.
 
-        text: of the document, where the suggestion is explained: then also reasons, evidence with at most 1,000
-        characters of each span, translated names, and what made the confidence.
+        text: the document's, if the suggestion is explained: this adds reasons, evidence with at most 1,000 characters
+        of each span, translated names, and how the confidence was computed.
 
         >>> Suggestion("638.1", "Bees", 1.5).to_dict()
         {'id': '638.1', 'name': 'Bees', 'notation': '', 'score': 1.5, 'confidence': None}
