@@ -210,7 +210,7 @@ def metadata() -> Iterator[str]:
 
 
 def paper_size() -> Iterator[str]:
-    """The rows of `benchmarks gpu`; less the start: P@1 against the encoder as it comes."""
+    """The rows of `benchmarks gpu`; less the start: P@1 against the encoder before training."""
     body = []
     for heading, rows in result("gpu").items():
         for name in _rows(rows) if isinstance(rows, dict) else ():
@@ -218,6 +218,7 @@ def paper_size() -> Iterator[str]:
             test = next((each["P@1"] for other, each in row["against"].items() if other.endswith("as it comes")), None)
             less = f"{change(test)} ({probability(test)})" if test else ""
             scores = slashed(row, ("P@1", "P@3", "P@5")), percent(row["nDCG@5"]), percent(row["R@100"]), less
+            name = name.replace("as it comes", "before training")
             body.append((heading, name, *scores, f"{row['seconds']:.0f}", row["conditions"]))
     head = ("corpus, start", "row", "P@1 / P@3 / P@5", "nDCG@5", "R@100", "P@1 less the start", "seconds", "conditions")
     yield from table(head, body)

@@ -41,7 +41,7 @@ DISTURBANCES = {
     "train": "`train` killed and resumed: same saved tagger as without interruption",
     "batch": "`batch` or its processes killed and resumed: same files as without interruption",
     "write": "kills while a tagger, a decision or the cache is written; a full disk; a read-only folder",
-    "race": "two processes in a folder: batches with different settings; `train` and a server's training; promote, learn",
+    "race": "two processes in a folder: batches with other settings; `train` and a server's training; promote, learn",
     "read": "damaged documents and vocabularies: read, or refused with one line",
 }
 "Kind -> what is said of it."
