@@ -37,7 +37,7 @@ REVIEWED_BLIND = {"reviewed": ("blind",)}
 
 
 class Corpus(Sequence[Document]):
-    """Documents in a memory-mapped file, in any order, in little memory however many they are.
+    """Documents in a memory-mapped file: any number of them in little memory, read in any order.
 
     A temporary file is removed with the corpus. No two documents have the same id.
     """
@@ -72,7 +72,7 @@ class Corpus(Sequence[Document]):
         "labels": "Codes"}` or, shorter, `text="Body", labels="Codes"`; fields are id, title, abstract, text, labels,
         and any name for metadata. Without, usual names are recognised (name, headline; body, content; summary,
         description; sku, handle; the headers of library catalogues, whose subject headings are labels; see
-        `readers.headers`), or else the column with the longest texts is the text; a line of log names the guess.
+        `readers.headers`), or else the column with the longest texts is the text; the log names the guess.
 
         max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,
         row or article is logged and left out; a larger file that is one document cannot be read.

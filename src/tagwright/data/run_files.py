@@ -172,9 +172,9 @@ def read_run(
     labels: Mapping[str, int],
     digests: dict[str, str] | None = None,
 ) -> Run:
-    """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
+    """Read a run file into a row for each of the documents, in their order.
 
-    digests: gets the digests of the texts that were tagged, by id, where the file has them (`keep_matching`).
+    labels: id -> index in the vocabulary. digests: receives digests of the tagged texts by id, if the file has them.
     Suggestions with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read
     as `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the line where there is one: an
     unknown document or label, a document or label twice, a document without a line, a score that is not finite or is
