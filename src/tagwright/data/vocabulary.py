@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.core.checked import find_nearest, show
+from tagwright.core.checked import accept_old_name, find_nearest, show
 from tagwright.core.display import FIRST, html_table, list_first, plural
 from tagwright.core.extras import require
 from tagwright.core.garbage import pause_collection
@@ -128,8 +128,9 @@ class Vocabulary(Sequence[Label]):
         *,
         language: str | None = None,
         likely: Callable[[], str] = str,
-        format: Format | None = None,  # noqa: A002
+        input_format: Format | None = None,
         encoding: str = "",
+        format: Format | None = None,  # noqa: A002 - its name until 0.10
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
@@ -155,8 +156,9 @@ class Vocabulary(Sequence[Label]):
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
+        chosen = accept_old_name("format", "input_format", format, input_format)
         with pause_collection():
-            located = _read_located(Path(path), language, likely, _format(Path(path), format), encoding)
+            located = _read_located(Path(path), language, likely, _format(Path(path), chosen), encoding)
             labels = [label for _, label in located]
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
@@ -698,7 +700,7 @@ def _format(path: Path, wanted: Format | None) -> Format:
         raise InputError(NOT_READ, path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {show(suffix)}, expected one of {', '.join(_SUFFIXES)}"
-        remedy = "rename it, or in Python give format=" + ", ".join(formats)
+        remedy = "rename it, or in Python give input_format=" + ", ".join(formats)
         raise ConfigError(f"{path}: {problem}; {remedy}")
     return wanted or ("names" if is_published(path) else _SUFFIXES[suffix])
 

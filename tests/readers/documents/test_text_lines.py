@@ -144,7 +144,7 @@ def test_lines_of_a_data_set_are_never_one_text(name: str, options: dict[str, An
     (tmp_path / "Y.trn.txt").write_text("bees wings\ntax_law\n")
     said = refusal(tmp_path / name, **options)
     assert said.startswith(f"{name}: is a training file of another tool (XR-Transformer, PECOS, AttentionXML)")
-    assert said.endswith("give the texts, X.trn.txt or train_texts.txt: format=lines")
+    assert said.endswith("give the texts, X.trn.txt or train_texts.txt: input_format=lines")
 
 
 class Code:
