@@ -233,4 +233,4 @@ def test_the_old_name_of_the_format_is_accepted_with_a_warning(tmp_path: Path) -
     assert [document.title for document in corpus] == ["Bees"]
     with pytest.warns(DeprecationWarning, match="format= is called input_format= since"):
         vocabulary = Vocabulary.read(labels, format="names")
-    assert vocabulary.ids == ["Bees"]
+    assert list(vocabulary.ids) == ["Bees"]
