@@ -96,7 +96,7 @@ def train(
     'Bees'
     """
     from tagwright.api.job import ARGUMENTS_OF_A_JOB, Job
-    from tagwright.api.options import configuration, find_method, nest_training_options
+    from tagwright.api.options import configuration, find_method
 
     own = dict[str, Any](options)
     job = {name: own.pop(name) for name in ARGUMENTS_OF_A_JOB if name in own and name != "loss"}
@@ -108,8 +108,7 @@ def train(
         if y is not None and find_method(method).learns == "either":
             gold = [() if labels_of is None else labels_of for labels_of in y]
         try:
-            nested = nest_training_options(method, own)
-            config = configuration(method, nested, language, paper=paper, published_code=published_code)
+            config = configuration(method, own, language, paper=paper, published_code=published_code)
         except UnknownOptionError as error:
             raise error.among(ARGUMENTS_OF_A_JOB) from None
         known = list(labels) if isinstance(labels, Iterator) else labels
