@@ -72,7 +72,7 @@ def configuration(
     published_code: as its authors' programs have them, but for those that do not fit a static encoder. An encoder may
     be a Path or a model of sentence-transformers as well, see `encoder_name`. Options of the training stand among the
     others, or in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or option, with the
-    nearest known one, and for a bad value; ModelError for an encoder that is neither here nor to be fetched, with paper.
+    nearest known one, or a bad value; ModelError for an encoder that is neither here nor to be fetched, with paper.
 
     >>> configuration("rts", {"epochs": 2, "temperature": 0.1}).training.epochs
     2
