@@ -23,8 +23,8 @@ CURVE = "\\*"
 "Marks figures of ours that are the means of the curve's draws."
 
 SPEED: Mapping[str, str] = {
-    "first, from nothing": "first, from nothing, s",
-    "first, saved": "first, saved model, s",
+    "first, from nothing": "first tag from scratch, s",
+    "first, saved": "first tag, saved model, s",
     "training seconds": "training, s",
     "documents per second": "documents/s",
     "processor ms per document": "processor ms a document",

@@ -48,7 +48,6 @@ SAID: Mapping[str, str] = {
     "zeroshot": "zero_shot",
     "zeroshot, described": "zero_shot, with keywords",
     "zero-shot": "zero_shot, before title match and languages",
-    "RTS, fused": "RTS, fused with that",
     "all labels: names": "all labels: exact match",
     "RTS, no groups": "RTS, no false-negative masking",
     "mentions in the abstract and mentions": "both mentions",
@@ -135,9 +134,9 @@ def stages() -> Iterator[str]:
 
 
 WEIGHTS = {
-    "one, usual": "MiniLM, the usual weights",
+    "one, usual": "MiniLM, default weights",
     "one, fitted 2.0": "MiniLM, fitted",
-    "two, usual": "both, the usual weights",
+    "two, usual": "both, default weights",
     "two, fitted 2.0": "both, fitted",
 }
 "Rows of the table of weights by agreement, with the threshold of the package."
@@ -148,7 +147,10 @@ def agreement() -> Iterator[str]:
     found = result("agreement")
     corpora = [corpus for corpus, each in found.items() if isinstance(each, Mapping) and "estimates" in each]
     body = [[name, *(_tested(found[corpus][row]) for corpus in corpora)] for row, name in WEIGHTS.items()]
-    for key, name in (("one", "MiniLM, fitted as the others would"), ("two", "both, fitted as the others would")):
+    for key, name in (
+        ("one", "MiniLM, fitted, threshold of other corpora"),
+        ("two", "both, fitted, threshold of other corpora"),
+    ):
         body.append([name, *(_tested(found["left out"][corpus][key]) for corpus in corpora)])
     yield from table(["nDCG@5 / P@1 / R@100", *corpora], [*_sizes(found, corpora), *body])
     yield from ("", conditions(found, "agreement"))
@@ -208,7 +210,7 @@ def metadata() -> Iterator[str]:
 
 
 def paper_size() -> Iterator[str]:
-    """The rows of `benchmarks gpu`; less the start: P@1 against the encoder as it comes."""
+    """The rows of `benchmarks gpu`; less the start: P@1 against the encoder before training."""
     body = []
     for heading, rows in result("gpu").items():
         for name in _rows(rows) if isinstance(rows, dict) else ():
@@ -216,8 +218,9 @@ def paper_size() -> Iterator[str]:
             test = next((each["P@1"] for other, each in row["against"].items() if other.endswith("as it comes")), None)
             less = f"{change(test)} ({probability(test)})" if test else ""
             scores = slashed(row, ("P@1", "P@3", "P@5")), percent(row["nDCG@5"]), percent(row["R@100"]), less
+            name = name.replace("as it comes", "before training")
             body.append((heading, name, *scores, f"{row['seconds']:.0f}", row["conditions"]))
-    head = ("corpus, start", "row", "P@1 / P@3 / P@5", "nDCG@5", "R@100", "P@1 less the start", "s", "conditions")
+    head = ("corpus, start", "row", "P@1 / P@3 / P@5", "nDCG@5", "R@100", "P@1 less the start", "seconds", "conditions")
     yield from table(head, body)
 
 
@@ -260,14 +263,15 @@ def none_fits() -> Iterator[str]:
     rows = result("none")["rows"]
     named = {name: {kind.rpartition(": ")[2]: cell for kind, cell in row.items()} for name, row in rows.items()}
     kinds = {name: f"documents of {name}" for name in named}
-    kinds |= {"noise": "noise", "notes": "notes of an office", "taken out": "its own, their labels taken out"}
+    kinds |= {"noise": "noise", "notes": "notes of an office", "taken out": "its own, gold labels removed"}
     cells = {kind: [row.get(kind) for row in named.values()] for kind in kinds}
     body = [
         [kinds[kind], *(f"{each['area']:.3f} ({percent(each['missed at 95%'])})" if each else "" for each in told)]
         for kind, told in cells.items()
     ]
     yield from table(
-        ["vocabulary", *named], [*body, ["wrongly none", *(percent(r["wrongly none"]) for r in rows.values())]]
+        ["vocabulary", *named],
+        [*body, ["its own, wrongly said to fit none", *(percent(r["wrongly none"]) for r in rows.values())]],
     )
 
 
@@ -382,7 +386,7 @@ def button() -> Iterator[str]:
         held = sum(below <= row["gain"] <= above for below, row, above in zip(low, mine, high, strict=True))
         points = [f"{100 * each:+.1f}" for each in (shown, gain)]
         body.append([corpus, f"{min(blind)} to {max(blind)}", *points, f"{100 * half:.1f}", f"{held} of {len(mine)}"])
-    head = ["corpus", "reviewed blind", "shown, mean", "gain on unseen, mean", "half width, median", "held"]
+    head = ["corpus", "reviewed blind", "gain shown, mean", "gain on unseen, mean", "half width, median", "in interval"]
     yield from table(head, body)
 
 
@@ -404,8 +408,9 @@ def auto_means() -> Iterator[str]:
             gain = f"{100 * plain['difference']:+.1f} ({probability({'p': plain['adjusted']})})" if plain else ""
             counts = f"{above} / {below} of {len(rows)}" if any("p" in row for row in rows) else ""
             body.append([cell, before, now, tested, counts, gain, error])
-    head = ["nDCG@5, %", "before", "now", "of the means", "draws above / below", "less zero_shot", "ECE@5"]
-    yield from table(head, body)
+    head = ["nDCG@5, %", "before", "now", "p", "draws above / below", "less zero_shot", "ECE@5"]
+    kept = [column for column, cells in enumerate(zip(*body, strict=True)) if any(cells)]
+    yield from table([head[each] for each in kept], ([row[each] for each in kept] for row in body))
 
 
 def auto_shift() -> Iterator[str]:
@@ -418,7 +423,14 @@ def auto_shift() -> Iterator[str]:
         counts = [f"{row['said']['trust']:.2f}" for row in rows]
         held, below = (f"{sum(row[name] for row in rows)} of {len(rows)}" for name in ("holds", "below"))
         body.append([title, *map(", ".join, (gains, said, counts)), held, below])
-    head = ["50 labelled", "gain, points", "interval said", "what is learned counts", "held", "significantly below"]
+    head = [
+        "50 labelled",
+        "gain, points",
+        "interval predicted",
+        "weight of the learned",
+        "in interval",
+        "significantly below",
+    ]
     yield from table(head, body)
 
 

@@ -21,28 +21,28 @@ TAGGED = {
 }
 ALONE = {
     "reading": "10,000,000 documents read into a corpus, one process",
-    "graph": "citations and authors of 10,000,000 documents, a pair of each along two meta-paths, one process",
+    "graph": "citations and authors of 10,000,000 documents, a pair for each along two meta-paths, one process",
     "RTS, static": "RTS trains a static encoder on 10,000,000 documents, one epoch, one process",
 }
 BUILT = ("read the vocabulary", "build", "index vectors", "save")
 "What is done once for a vocabulary."
 
 MOMENTS = {
-    "none": "no node dies",
-    "start": "one is killed while the actors start",
-    "middle": "one is killed in the middle",
-    "end": "one is killed near the end",
-    "cable": "one is cut off in the middle",
-    "head": "the one with the command and its model is killed, and both are started again",
+    "none": "no failure",
+    "start": "one killed while the actors start",
+    "middle": "one killed midway",
+    "end": "one killed near the end",
+    "cable": "one disconnected midway",
+    "head": "the node with command and model killed, then both restarted",
 }
 "When one of two nodes of a Ray cluster dies -> what is said of it."
 
 DISTURBANCES = {
-    "train": "`train` killed and resumed: the saved tagger is that of an undisturbed training",
-    "batch": "`batch` or its processes killed, and continued: the files are those of an undisturbed batch",
+    "train": "`train` killed and resumed: same saved tagger as without interruption",
+    "batch": "`batch` or its processes killed and resumed: same files as without interruption",
     "write": "kills while a tagger, a decision or the cache is written; a full disk; a read-only folder",
-    "race": "two at one folder: batches with different settings; `train` and a training of a server; promote and learn",
-    "read": "damaged documents and vocabularies: read, or refused in one line",
+    "race": "two processes in a folder: batches with other settings; `train` and a server's training; promote, learn",
+    "read": "damaged documents and vocabularies: read, or refused with one line",
 }
 "Kind -> what is said of it."
 
@@ -51,7 +51,7 @@ def slopes() -> Iterator[str]:
     """Seconds and memory by size, with the fitted slope, and that of the largest two sizes where there are more."""
     found = result("scale")
     sizes = sorted({int(size) for rows in found["rows"].values() for size in rows})
-    head = ["over", "what", *(f"{size:,}" for size in sizes), "slope", "of the largest two"]
+    head = ["by number of", "what", *(f"{size:,}" for size in sizes), "slope", "of the largest two"]
     yield from table(head, (row for name in MEASURES if name in found["rows"] for row in _rows(found, name, sizes)))
 
 
@@ -59,7 +59,8 @@ def _rows(found: Mapping[str, Any], name: str, sizes: Iterable[int]) -> Iterator
     rows, fitted = found["rows"][name], found["slopes"].get(name, {})
     for part in next(iter(rows.values())):
         unit = "" if part.endswith(("MB", "GB")) or part == RECALL else ", MB" if part == "peak_mb" else ", s"
-        what = f"{name}: {'memory' if part == 'peak_mb' else part}{unit}"
+        shown = "memory" if part == "peak_mb" else part.replace("by the clock on the wall", "wall-clock time")
+        what = f"{name}: {shown}{unit}"
         figures = [_figure(rows[str(size)][part]) if str(size) in rows else "" for size in sizes]
         last = fit({"": {size: rows[size] for size in sorted(rows, key=int)[-2:]}}).get("", {})
         largest = f"{last[part]:.2f}" if len(rows) > 2 and part != RECALL and part in last else ""
@@ -80,7 +81,7 @@ def _figure(value: float) -> str:
 def on_paper() -> Iterator[str]:
     """Hours for ten million documents, and minutes and memory for ten million labels, if the lines go on."""
     found = result("scale")
-    head = ["on paper", *MACHINES]
+    head = ["extrapolated", *MACHINES]
     yield from table(head, [*_documents(found), *_labels(found)])
 
 
@@ -114,7 +115,7 @@ def _labels(found: Mapping[str, Any]) -> Iterator[list[str]]:
     said = f"{seconds / 60:.0f} minutes, {memory / 1024:.0f} GB of memory, {disk:.0f} GB on disk"
     yield [what, *[said] * len(MACHINES)]
     load = _at(found, name, "load", MILLIONS)
-    yield ["loading them", *[f"{load:.1f} s of the processor"] * len(MACHINES)]
+    yield ["these labels loaded", *[f"{load:.1f} processor seconds"] * len(MACHINES)]
 
 
 def _at(found: Mapping[str, Any], name: str, part: str, size: int, least: float = 1.0) -> float:
@@ -136,12 +137,12 @@ def batches() -> Iterator[list[str]]:
     for documents, run in sorted(found["runs"].items(), key=lambda item: -int(item[0])):
         once, killed = run["undisturbed"], run.get("killed")
         measured = (
-            f"{once['documents/s']:,.0f} documents per second, {once['documents per processor second']:.0f} per second "
-            f"of the processor, start-up included; at most {once['peak MB']:,} MB"
+            f"{once['documents/s']:,.0f} documents per second, {once['documents per processor second']:.0f} per "
+            f"processor second, start-up included; at most {once['peak MB']:,} MB"
         )
         if killed:
-            same = f"{len(run['different files'])} files differ" if run["different files"] else "the same files"
-            measured += f"; killed {_times(killed['kills'])} and continued: {same}"
+            same = f"{len(run['different files'])} files differ" if run["different files"] else "identical files"
+            measured += f"; killed and resumed {_times(killed['kills'])}: {same}"
         processes = "one process" if run["processes"] == 1 else f"{run['processes']} processes"
         labels = f"{found.get('labels', 26_983):,} labels"
         what = f"`batch` of {int(documents):,} abstracts, {labels}, names, words and static encoder, {processes}"
@@ -158,14 +159,14 @@ def _nodes() -> Iterator[list[str]]:
         found = [run for run in runs if (run["moment"], run["niceness"]) == (moment, niceness)]
         what = f"`batch --ray` on two nodes, {MOMENTS[moment]}"
         if niceness:
-            what += f", actors of the priority that Ray gives them (nice {niceness})"
+            what += f", actors at Ray's priority (nice {niceness})"
         same = sum(not run["exit code"] and not run["different files"] for run in found)
         names = ("after",) if moment == "none" else ("before", "after")
         paces = [f"{name} {pace}" for name in names if (pace := _pace(found, name))]
-        seconds = "; seconds an actor takes for a shard: " * bool(paces) + ", ".join(paces).removeprefix("after ")
+        seconds = "; seconds per shard and actor: " * bool(paces) + ", ".join(paces).removeprefix("after ")
         if moment != "none" and (gaps := [run["after"]["longest"] for run in found if "after" in run]):
-            seconds += f"; then at most {max(gaps):.0f} s without a shard"
-        yield [what, f"{same} of {len(found)} complete and the same{seconds}", "recorded once"]
+            seconds += f"; then at most {max(gaps):.0f} s until a shard was done"
+        yield [what, f"{same} of {len(found)} complete, with identical files{seconds}", "recorded once"]
 
 
 def _pace(runs: Iterable[Mapping[str, Any]], name: str) -> str:

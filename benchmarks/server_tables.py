@@ -19,7 +19,7 @@ def speed() -> Iterator[str]:
         rows += _rows(WORDS if name == "tagwright" else f"Annif 1.4.3, {name}", each)
     for name, key in ((WORDS, "words"), (ENCODER, "zero-shot")):
         for each, when in zip(found[key]["library"], ("before", "after"), strict=True):
-            called = f"{name}, one call of the library a document, {when} the server"
+            called = f"{name}, library called once a document, {when} the server runs"
             rows.append([called, _figures(each), "", "", _cost([each])])
     head = ["documents a second; p50, p95, p99 in ms", "1 client", "8 clients", "64 clients", "processor ms a document"]
     yield from table(head, rows)
@@ -29,7 +29,7 @@ def bounds() -> Iterator[str]:
     """What was asked for, and what was measured."""
     found = result("serve")
     rows = [row for name, part in BOUNDS.items() if name in found for row in part(found[name])]
-    yield from table(["what", "asked", "measured"], rows)
+    yield from table(["what", "goal", "measured"], rows)
 
 
 def attack() -> Iterator[str]:
@@ -40,7 +40,7 @@ def attack() -> Iterator[str]:
 
 def doors() -> Iterator[str]:
     """How long eight clients wait beside requests that are dear to answer."""
-    head = ["eight clients beside", "p50 ms, without and with", "p99 ms", "longest", "memory above rest"]
+    head = ["attack beside eight clients", "p50, ms: without, with", "p99, ms", "longest, ms", "additional memory"]
     yield from table(head, (_waits(name, found) for name, found in result("doors").items() if name in DOORS))
 
 
@@ -52,10 +52,10 @@ def _waits(name: str, found: Mapping[str, Any]) -> list[str]:
 
 DOORS = {
     "records": "forms with a compressed file of 12,000,000 records",
-    "log lines": "files of 300,000 records that cannot be read",
-    "exports": "forty exports of 36 MB that nobody reads",
+    "log lines": "files of 300,000 unreadable records",
+    "exports": "forty exports of 36 MB whose receiver stops reading",
     "reconcile": "queries with 100 candidates and 1,000 values of a property each",
-    "mcp": "1,000,000 ids, and texts of 4 MB, to the tool of assistants",
+    "mcp": "1,000,000 ids, and texts of 4 MB, to the MCP tool",
 }
 "What tools.attack.doors sends, by the name of its figures."
 
@@ -80,11 +80,11 @@ def _overload(found: Mapping[str, Any]) -> Iterator[list[str]]:
     before, after = (found[f"one client {when}"]["p50 ms"] for when in ("before", "afterwards"))
     most = found["64 clients before"]["documents/s"]
     yield [
-        f"{found['asked/s']:,.0f} requests a second where {most:,.0f} are answered (zero_shot), for "
+        f"{found['asked/s']:,.0f} requests/s to a server that answers {most:,.0f} (zero_shot), for "
         f"{found['seconds']:.0f} s",
-        "503 quickly, and recovers",
+        "quick 503, then recovery",
         f"{statuses.get('503', 0):,} refused, {statuses.get('200', 0):,} answered; a refusal takes "
-        f"{refused['p50 ms']:,.0f} ms (p99 {refused['p99 ms']:,.0f}); those who wait are answered within "
+        f"{refused['p50 ms']:,.0f} ms (p99 {refused['p99 ms']:,.0f}); waiting clients are answered within "
         f"{found['seconds until all who waited are answered']:.0f} s; one client: {before:,.0f} ms before, "
         f"{after:,.0f} afterwards",
     ]
@@ -96,7 +96,7 @@ def _labels(found: Mapping[str, Any]) -> Iterator[list[str]]:
         f"search among {found['labels']:,} labels, {found['searches']:,} searches",
         "p99 under 50 ms",
         f"p50 {found['p50 ms']} ms, p95 {found['p95 ms']}, p99 {found['p99 ms']}, longest {found['longest ms']}; "
-        f"on the processor p50 {used['p50 ms']}, p99 {used['p99 ms']}",
+        f"in processor time p50 {used['p50 ms']}, p99 {used['p99 ms']}",
     ]
 
 
@@ -125,7 +125,7 @@ BOUNDS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[list[str]]]] = {
 def _damaged(found: Mapping[str, Any]) -> Iterator[list[str]]:
     for key, name in (
         ("requests", "damaged requests with an admin token"),
-        ("requests without a token", "damaged requests without the token that is needed"),
+        ("requests without a token", "damaged requests without the required token"),
     ):
         if key in found:
             each = found[key]
@@ -135,7 +135,7 @@ def _damaged(found: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def _guided(found: Mapping[str, Any]) -> Iterator[list[str]]:
     for target, each in found.get("atheris", {}).items():
-        yield [f"inputs guided by coverage (atheris): {target}", f"{each['inputs']:,}", "0", ""]
+        yield [f"coverage-guided inputs (atheris): {target}", f"{each['inputs']:,}", "0", ""]
 
 
 def _kills(found: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -160,7 +160,7 @@ def _slow(found: Mapping[str, Any]) -> Iterator[list[str]]:
             f"slow clients, {each['slow clients of each kind']} of each kind",
             f"{len(kinds) * each['slow clients of each kind']:,}",
             f"{sum(honest.values()) - honest.get('200', 0)}",
-            f"given up: {given_up}; others are answered in {each['honest ms']['p50']:.0f} ms (p99 "
+            f"dropped when {given_up}; others are answered in {each['honest ms']['p50']:.0f} ms (p99 "
             f"{each['honest ms']['p99']:.0f})",
         ]
 
@@ -175,11 +175,11 @@ def _beside(found: Mapping[str, Any]) -> Iterator[list[str]]:
         each = found["beside honest clients"]
         quiet, loud = each["without the attack"], each["with the attack"]
         yield [
-            "bodies of 20 MB, files without an end, silent connections, beside 8 clients",
+            "bodies of 20 MB, endless files and silent connections, beside 8 clients",
             f"{sum(sum(attack['statuses'].values()) for attack in each['attacks']):,}",
             "0",
-            f"others wait {loud['p99 ms']:,.0f} ms (p99; {quiet['p99 ms']:,.0f} without), {loud['most ms']:,.0f} at "
-            f"most; memory {each['memory above it, MB']} MB above {each['memory at rest, MB']}",
+            f"p99 of the clients {loud['p99 ms']:,.0f} ms ({quiet['p99 ms']:,.0f} without), longest "
+            f"{loud['most ms']:,.0f}; memory {each['memory above it, MB']} MB above {each['memory at rest, MB']}",
         ]
 
 

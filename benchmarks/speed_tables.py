@@ -17,13 +17,13 @@ SINGLE = ", single kernels"
 "What names of rows of steps by single kernels have."
 
 PROCESSOR: Mapping[str, str] = {
-    "first": "first tag, from nothing",
-    "second": "the same with what the first left in the cache",
-    "saved": "first tag of a saved tagger, nothing in the cache",
-    "again": "the same with what that left in the cache",
+    "first": "first tag, empty cache",
+    "second": "the same, second run",
+    "saved": "first tag of a saved tagger, empty cache",
+    "again": "the same, second run",
     "documents": "documents a second",
-    "train auto": "`train auto`: 50 labelled and 3,000 other documents, nothing in the cache",
-    "retrain auto": "the same with what the first left in the cache",
+    "train auto": "`train auto`: 50 labelled and 3,000 other documents, empty cache",
+    "retrain auto": "the same, second run",
     "train all": "`train auto`: all labelled documents",
 }
 "What `benchmarks processor` calls a case, and what the table does."
@@ -66,14 +66,14 @@ def first_tag() -> Iterator[Line]:
     def said(corpus: str, times: Mapping[str, Any]) -> str:
         labels = f", {weights[corpus]['labels']:,} labels" if corpus in weights else ""
         now, held = times["as it is"], [level for level in ("AVX2", VNNI) if level in times]
-        others = [f"held to {level} {times[level]['line']['median']}" for level in held]
-        others += [f"at commit c9d28082 {now['before']['line']['median']}"] * ("before" in now)
-        others += [f"the process ends at {now['whole']['median']}", f"the second time {now['again']['median']}"]
+        others = [f"{times[level]['line']['median']} s limited to {level}" for level in held]
+        others += [f"{now['before']['line']['median']} s at commit c9d28082"] * ("before" in now)
+        others += [f"{now['whole']['median']} s in total", f"{now['again']['median']} s on later runs"]
         return f"{corpus}{labels}: {now['line']['median']} s ({', '.join(others)})"
 
     times = "; ".join(said(*each) for each in result("first")["seconds"].items())
     yield Line(
-        "the first line of `suggest --labels`: one document, nothing cached, start-up included, median of 3",
+        "first line of `suggest --labels`: one document, empty cache, start-up included, median of 3",
         times,
         _of("first"),
     )
@@ -84,9 +84,9 @@ def commands() -> Iterator[Line]:
     found = result("recorded")
     mdn = found["evaluate on mdn, seconds"]
     yield Line(
-        "`evaluate` on mdn, 1,611 pages, 14,593 labels with descriptions, nothing cached, busy machine, one run each",
-        f"{mdn['as it is']} s, the version before {mdn['as it is, the version before']}; held to {VNNI} {mdn[VNNI]} s, "
-        f"the version before {mdn[f'{VNNI}, float32, the version before']} (float32)",
+        "`evaluate` on mdn, 1,611 pages, 14,593 labels with descriptions, empty cache, busy machine, one run each",
+        f"{mdn['as it is']} s (previous version {mdn['as it is, the version before']}); {mdn[VNNI]} s limited to "
+        f"{VNNI} (previous version, float32: {mdn[f'{VNNI}, float32, the version before']})",
         "`tagwright evaluate`",
     )
     yield Line(
@@ -95,7 +95,7 @@ def commands() -> Iterator[Line]:
         "`tagwright suggest`",
     )
     yield Line(
-        "`train futex` on 3,297 full papers, no option, nothing cached, busy machine, stopped and resumed three times",
+        "`train futex` on 3,297 full papers, defaults, empty cache, busy machine, stopped and resumed three times",
         f"{found['train futex on 3,297 papers, minutes']} min",
         "`tagwright train futex`",
     )
@@ -117,13 +117,13 @@ def encoding() -> Iterator[Line]:
             for name in (*FAST, "float32")
             if name in kinds[0]
         }
-        return ", ".join(f"{a:.1f} and {b:.1f} times ({name})" for name, (a, b) in each.items())
+        return ", ".join(f"{a:.1f} and {b:.1f} ({name})" for name, (a, b) in each.items())
 
     for found, threads in ((measured["speed"], ""), (measured.get(ONE_THREAD), ", one thread")):
         if found:
-            held = [f"held to {level} {times(level, found)}" for level in (VNNI, "AVX2") if level in found]
+            held = [f"limited to {level}: {times(level, found)}" for level in (VNNI, "AVX2") if level in found]
             yield Line(
-                f"encoding documents and labels{threads}, against `SentenceTransformer.encode` as it is (float32)",
+                f"encoding documents and labels{threads}: times as fast as `SentenceTransformer.encode` in float32",
                 "; ".join([times("as it is", found), *held]),
                 _of("encode"),
             )
@@ -135,8 +135,8 @@ def name_matching() -> Iterator[Line]:
     ours, made_up = found["ExactMatch"], found["made up"]
     yield Line(
         f"finding {found['names']:,} names in full papers, one core",
-        f"{ours['MB/s']:.0f} MB/s; a dictionary of n-grams {found['dictionary of n-grams']['MB/s']} MB/s; "
-        f"{made_up['names']:,} made-up names {made_up['MB/s']} MB/s",
+        f"{ours['MB/s']:.0f} MB/s (a dictionary of n-grams: {found['dictionary of n-grams']['MB/s']}); "
+        f"{made_up['MB/s']} MB/s with {made_up['names']:,} made-up names",
         _of("names"),
     )
 
@@ -149,8 +149,8 @@ def nearest_labels() -> Iterator[Line]:
     alone, batch = (chosen[f"ms, batches of {size}"] for size in (1, 32))
     yield Line(
         f"the 10 nearest labels of a document, label vectors {found['labels']} (IVF, int8), one core",
-        f"{alone:.1f} ms a document, {batch:.1f} in batches of 32, recall@10 {chosen['recall@10']}; "
-        f"exact {found['exact, float16']['ms, batches of 1']:.0f} ms",
+        f"{alone:.1f} ms a document ({batch:.1f} in batches of 32), recall@10 {chosen['recall@10']}; "
+        f"exact search {found['exact, float16']['ms, batches of 1']:,.0f} ms",
         _of("dense"),
     )
 
@@ -169,7 +169,7 @@ def classifiers() -> Iterator[Line]:
         yield Line(
             f"the same, {ours['labels']:,} labels and {ours['documents']:,} documents, against scikit-learn's "
             "`OneVsRestClassifier(LinearSVC)`, C = 1, one process",
-            f"{found[part]['times faster']['seconds']} times as fast, P@1 {ours['P@1']:.1f} and {theirs['P@1']:.1f}",
+            f"{found[part]['times faster']['seconds']} times as fast; P@1 {ours['P@1']:.1f} and {theirs['P@1']:.1f}",
             _of("linear"),
         )
 
@@ -182,11 +182,11 @@ def papers() -> Iterator[Line]:
             continue
         cold, warm = ([each[state] for each in _papers(found[f"speed, {encoder}"])] for state in ("cold", "warm"))
         paces = [each["seconds per paper"] for each in cold]
-        more = ", ".join(str(each["MB at most"] - each["MB before"]) for each in cold)
+        more = ", ".join(f"{each['MB at most'] - each['MB before']:,}" for each in cold)
         yield Line(
-            f"full papers by their section tree, {name}; {', '.join(_sizes(found[f'speed, {encoder}']))}",
+            f"vectors of full papers by section tree, {name}; {', '.join(_sizes(found[f'speed, {encoder}']))}",
             f"{min(paces):.2g} to {max(paces):.2g} s a paper, {cold[-1]['paragraphs per second']:,} paragraphs/s, "
-            f"{1000 * warm[-1]['seconds per paper']:.0f} ms from the cache; {more} MB more than before",
+            f"{1000 * warm[-1]['seconds per paper']:.0f} ms from the cache; {more} MB of further memory",
             f"{_of('fulltext')[:-1]} speed`",
         )
 
@@ -195,13 +195,11 @@ def reranking() -> Iterator[Line]:
     """Encoders that re-rank, against a loop as it is published."""
     found = result("rerank")
     times = (
-        f"{kind} {each['times_as_fast']['median']:.1f} times "
-        f"({each['tagwright']['pairs_per_second']:,.0f} pairs/s; {each['wanted']} times was wanted)"
+        f"{kind}-encoder {each['times_as_fast']['median']:.1f} times as fast "
+        f"({each['tagwright']['pairs_per_second']:,.0f} pairs/s; goal: {each['wanted']} times)"
         for kind, each in ((kind, found[kind]) for kind in ("bi", "cross"))
     )
-    yield Line(
-        "re-ranking on epmc, against a loop that pads, in float32, every document anew", ", ".join(times), _of("rerank")
-    )
+    yield Line("re-ranking on epmc, against a padded float32 loop over documents", ", ".join(times), _of("rerank"))
 
 
 def training() -> Iterator[Line]:
@@ -281,7 +279,7 @@ def processor() -> Iterator[str]:
             cells = {"auto": cells[only]} if only in cells else {}
         return [_rounded(cells[way]["median"]) if way in cells else "" for way in ways]
 
-    heads = ["seconds of the processor", "names and words", "static encoder", "MiniLM", "`auto`"]
+    heads = ["processor seconds", "names and words", "static encoder", "MiniLM", "`auto`"]
     yield from table(heads, ([said, *cells] for case, said in PROCESSOR.items() if any(cells := row(case))))
 
 
@@ -321,7 +319,7 @@ def first_tag_quality() -> Iterator[str]:
         for corpus in NAMES
         if corpus in found
     )
-    yield from table(["proposed labels encoded (less all)", "documents", *measures], body)
+    yield from table(["only proposed labels encoded (difference from all)", "documents", *measures], body)
 
 
 def encoders() -> Iterator[str]:
@@ -330,7 +328,7 @@ def encoders() -> Iterator[str]:
     found = result("encode").get("encoders", {})
     rows = {name: each for name, each in found.items() if isinstance(each, Mapping)}
     body = ([name, *(_short(each[key]) if key in each else "" for key in keys)] for name, each in rows.items())
-    yield from table(["encoder", "s to load", "s to the first tag", "documents/s", "labels/s", "MB"], body)
+    yield from table(["encoder", "load, s", "first tag, s", "documents/s", "labels/s", "MB"], body)
 
 
 def _short(number: float) -> str:

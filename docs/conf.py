@@ -51,7 +51,13 @@ def refuse_remote_files(app: Sphinx, problem: Exception | None) -> None:
         raise SphinxError(f"these pages load files from elsewhere: {', '.join(found)}")
 
 
+def reveal_contents(app: Sphinx, page: str, source: list[str]) -> None:
+    """Make a toctree of the list of pages in a comment, which a forge does not show (Sphinx's event source-read)."""
+    source[0] = re.sub(r"<!-- contents\n(.*?)-->", r"```{toctree}\n:hidden:\n\n\1```", source[0], flags=re.DOTALL)
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("source-read", reveal_contents)
     app.connect("build-finished", refuse_remote_files)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))

@@ -1,7 +1,7 @@
 """The examples of the pages are tests: Python, commands, and the files they read. Each page has a folder of its own.
 
-A block with a caption is the file of that name. In a console block, lines after "$ " are run; where output is shown, it
-must be the output; "..." matches anything, and numbers with a decimal point match approximately: processors round
+A block below "`name`:" is the file of that name. In a console block, lines after "$ " are run; where output is shown,
+it must be the output; "..." matches anything, and numbers with a decimal point match approximately: processors round
 differently. Errors (exit code 2, or 3 where some documents failed) are shown as they stand on standard error. A server
 answers until the page ends. A comment names what a page presupposes: docs/prepared.py. Blocks of other languages are
 checked only, and a comment says why they are not run: tests/test_blocks.py.
@@ -31,7 +31,6 @@ from docs.local_server import LocalServer, request
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
-from sybil.parsers.myst.lexers import DirectiveLexer
 from tokenizers import Tokenizer
 
 from tagwright.encoders import static
@@ -40,12 +39,13 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 NUMBER = re.compile(r"\d+\.\d+")
 
+FILE = re.compile(r"^`([^`\n]+)`:\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
 
 def files(document: Document) -> Iterable[Region]:
-    """The blocks that have a caption, which is the name of a file."""
-    for lexed in DirectiveLexer("code-block", ".+")(document):
-        if name := lexed.lexemes["options"].get("caption"):
-            yield Region(lexed.start, lexed.end, (name.strip("`"), str(lexed.lexemes["source"])), _write)
+    """The blocks below the name of a file."""
+    for found in FILE.finditer(document.text):
+        yield Region(found.start(), found.end(), (found[1], found[2]), _write)
 
 
 def _write(example: Example) -> None:
@@ -68,6 +68,8 @@ def checked(document: Document) -> Iterable[Region]:
     """The blocks that are checked and not run."""
     parts = {"language": "language", "source": "source"}
     for lexed in FencedCodeBlockLexer("|".join(checks.CHECKS), mapping=parts)(document):
+        if document.text[: lexed.start].endswith("`:\n"):  # a file
+            continue
         yield Region(lexed.start, lexed.end, (lexed.lexemes["language"], str(lexed.lexemes["source"])), _check)
 
 

@@ -19,8 +19,13 @@ import numpy as np
 from tests.tiny import tiny_encoder
 
 import tagwright
+from tagwright.combining.steps import find_last
+from tagwright.combining.thresholds import Thresholds
 from tagwright.core.progress import silence
+from tagwright.data.corpus import Corpus
+from tagwright.data.in_memory import to_documents
 from tagwright.encoders.static import distil
+from tagwright.evaluation.dataset import evaluation_set, tag, tune
 from tagwright.tagger import Tagger
 
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "taggers"
@@ -92,8 +97,16 @@ def taggers(folder: Path) -> Iterator[tuple[str, Tagger]]:
     yield "static", tagwright.zero_shot(labels, encoder=str(static), **same)
     yield "bert", tagwright.zero_shot(labels, encoder=str(bert), **same)
     yield "languages", tagwright.zero_shot(in_two_languages(), stages=["exact_match", "tfidf"])
-    yield "svm", tagwright.train("svm", documents(), labels, language="en")
+    svm = tagwright.train("svm", documents(), labels, language="en")
+    yield "svm", svm
+    yield "thresholds", with_thresholds(svm)
     yield "auto", tagwright.train("auto", documents(), labels, encoder=str(bert), **same)
+
+
+def with_thresholds(tagger: Tagger) -> Tagger:
+    """The tagger with a threshold for each label."""
+    data = evaluation_set(Corpus.of(to_documents(documents())), tagger.vocabulary)
+    return tune(tagger, tag(tagger, data, 3), data, "f1")[0]
 
 
 def answers(tagger: Tagger, texts: Sequence[str]) -> list[list[list[Any]]]:
@@ -102,17 +115,26 @@ def answers(tagger: Tagger, texts: Sequence[str]) -> list[list[list[Any]]]:
     return [[[each.id, each.score, each.confidence] for each in suggested] for suggested in found]
 
 
+def cuts(tagger: Tagger, texts: Sequence[str]) -> list[list[Any]]:
+    """For each text, how likely no label fits, and the ids of labels above their thresholds, if it has some."""
+    above = [()] * len(texts) if find_last(tagger.steps, Thresholds) is None else tagger.suggest(texts, thresholds=True)
+    found = tagger.suggest(texts, k=3)
+    return [[each.none, [one.id for one in kept]] for each, kept in zip(found, above, strict=True)]
+
+
 def write(file: Path) -> None:
     """Save the taggers of this release in a new archive, and what they answer beside it."""
-    given = {}
+    given, cut = {}, {}
     with TemporaryDirectory() as folder, chdir(folder), silence(), file.open("xb"):
         for name, tagger in taggers(Path("encoders")):
             tagger.save(Path("saved") / name)
-            given[name] = answers(tagger, ASKED)
+            given[name], cut[name] = answers(tagger, ASKED), cuts(tagger, ASKED)
             for suggested in given[name]:
                 assert min(-np.diff([score for _, score, _ in suggested])) > 2 * PRECISION, (name, suggested)
         shutil.make_archive(str(file.with_suffix("")), "zip", "saved")
-    file.with_suffix(".json").write_text(json.dumps({"asked": ASKED, "answers": given}, indent=1), encoding="utf-8")
+    file.with_suffix(".json").write_text(
+        json.dumps({"asked": ASKED, "answers": given, "cuts": cut}, indent=1), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

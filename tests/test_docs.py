@@ -30,7 +30,7 @@ ROOMS = {path.stem for path in PACKAGE.iterdir()}
 
 def named(text: str) -> set[str]:
     """Dotted names in backticks that begin with a package or module of ours, as in `papers.losses.info_nce`."""
-    found = re.findall(r"(?<!`)`(?:tagwright\.)?([a-z_]+(?:\.\w+)+)`(?!`)", text)
+    found = re.findall(r"(?<!`)`(?:tagwright\.)?([a-z_]+(?:\.\w+)+)`(?!`|:\n`)", text)
     return {name for name in found if name.partition(".")[0] in ROOMS}
 
 
@@ -52,7 +52,8 @@ def is_there(name: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_what_a_page_names_is_there(page: Path) -> None:
     pytest.importorskip("torch")
-    options = {f"llm.{field.name}" for field in fields(LlmOptions)} | checked._GONE.keys()  # like names of modules
+    tables = (("training", TrainingConfig), ("llm", LlmOptions))  # like names of modules
+    options = {f"{table}.{field.name}" for table, kind in tables for field in fields(kind)} | checked._GONE.keys()
     assert [name for name in sorted(named(page.read_text("utf-8")) - options) if not is_there(name)] == []
 
 
@@ -96,7 +97,8 @@ def test_options_that_a_page_sets_are_known(page: Path) -> None:
 
 def listed(page: Path) -> list[str]:
     """The pages that the contents of a page list, from docs/ on."""
-    trees = re.findall(r"^```\{toctree\}\n(?::.*\n)*\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    tree = r"^(?:```\{toctree\}\n(?::.*\n)*|<!-- contents)\n(.*?)^(?:```|-->)"
+    trees = re.findall(tree, page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     names = " ".join(trees).split()
     return [(page.parent / name).relative_to(ROOT / "docs").as_posix() for name in names]
 
@@ -135,3 +137,13 @@ def test_variables_and_benchmarks_that_a_page_names_are_there(page: Path) -> Non
     assert [name for name in re.findall(r"TAGWRIGHT_\w+", text) if name not in sources] == []
     programs = re.findall(r"python -m benchmarks (?:--\w+ \w+ )?([a-z_]+)", text)
     assert [name for name in programs if not (ROOT / "benchmarks" / f"{name}.py").is_file()] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_programs_that_a_page_runs_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    modules = re.findall(r"python -m\s+((?:benchmarks|tools|tests)[\w.]*)", text)
+    files = [module.replace(".", "/") for module in modules]
+    assert [name for name in files if not any((ROOT / each).exists() for each in (name, f"{name}.py"))] == []
+    named = re.findall(r"python ((?:benchmarks|tools|tests)/\S+\.py)", text)
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -110,7 +110,7 @@ def test_the_reader_of_a_package_reads_the_files_of_its_suffix(installed: Path, 
 import logging, tagwright as tw
 logging.basicConfig(format="%(message)s", handlers=[logging.FileHandler("log")])
 print([(each.id, each.title, each.abstract) for each in tw.Corpus.read("talks")])
-print([(each.id, each.abstract) for each in tw.Corpus.read("notes", format="srt")])
+print([(each.id, each.abstract) for each in tw.Corpus.read("notes", input_format="srt")])
 """
     assert run(program, tmp_path, installed).splitlines() == [
         "[('first.srt', 'first', 'Honey bees.'), ('third.txt', 'Orchards', '')]",
@@ -339,7 +339,7 @@ def test_a_stage_that_no_package_registers_is_not_saved(tmp_path: Path) -> None:
 def test_a_format_that_no_package_registers_is_refused(packages: Path, tmp_path: Path) -> None:
     (tmp_path / "a.srt").write_text("Bees")
     with pytest.raises(tw.ConfigError, match="unknown format 'srt' of documents; the formats are jsonl, annif"):
-        tw.Corpus.read(tmp_path / "a.srt", format="srt")
+        tw.Corpus.read(tmp_path / "a.srt", input_format="srt")
     written_package(packages, "numbers", "tagwright.readers", "srt = decimal:Decimal")
     plugins.find_registered.cache_clear()
     with pytest.raises(tw.InputError, match=r"a\.srt: cannot be read by the package numbers"):

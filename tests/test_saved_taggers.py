@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.saved_taggers import ASKED, FOLDER, PRECISION, answers
+from tests.saved_taggers import ASKED, FOLDER, PRECISION, answers, cuts
 
 import tagwright
 from tagwright.core.atomic import check_replaceable, delete
@@ -37,6 +37,16 @@ def test_taggers_of_an_earlier_release_answer_as_they_did(release: tuple[Path, P
         for (_, score, confidence), (_, old_score, old_confidence) in zip(now, before, strict=True):
             assert score == pytest.approx(old_score, rel=PRECISION, abs=PRECISION)
             assert confidence == pytest.approx(old_confidence, abs=PRECISION)
+
+
+def test_they_say_as_they_did_that_no_label_fits_and_cut_by_the_same_thresholds(release: tuple[Path, Path]) -> None:
+    folder, file = release
+    then = json.loads(file.read_text(encoding="utf-8"))
+    for name in then["answers"]:
+        found = cuts(tagwright.load(folder / name), then["asked"])
+        before = then.get("cuts", {}).get(name, [[None, []]] * len(found))  # until 0.10 taggers had neither
+        assert [kept for _, kept in found] == [kept for _, kept in before]
+        assert [none for none, _ in found] == [none and pytest.approx(none, abs=PRECISION) for none, _ in before]
 
 
 def test_they_answer_alike_when_they_are_saved_again(release: tuple[Path, Path], tmp_path: Path) -> None:

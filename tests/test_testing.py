@@ -100,6 +100,7 @@ def test_missing_methods_are_all_listed_with_their_arguments() -> None:
         "has no method trust(reading, weight); inherit from tagwright.Stage or tagwright.Retriever, which have it"
         in found
     )
+    assert "has no text shares; inherit from tagwright.Stage or tagwright.Retriever, which have it" in found
     assert "has no class method load(folder, labels)" in found
 
 

@@ -47,10 +47,10 @@ def is_command() -> bool:
     return bool(_commands)
 
 
-def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> str:
+def option(name: str, value: str = "", *, python: str = "") -> str:
     """Write an option, and perhaps its value, as the reader of a message would: on the command line or in Python.
 
-    flag: its name on the command line, if it is another. python: what is written in Python, if it looks otherwise.
+    python: what is written in Python, if it looks otherwise.
 
     >>> option("share_of_labels"), option("skip_unlabelled", python="skip_unlabelled=True")
     ('share_of_labels=...', 'skip_unlabelled=True')
@@ -60,7 +60,7 @@ def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> s
     """
     if not is_command():
         return python or f"{name}={value or '...'}"
-    return f"--{flag or name.replace('_', '-')} {value}".rstrip()
+    return f"--{name.replace('_', '-')} {value}".rstrip()
 
 
 def setting(name: str, value: str, *, table: str = "") -> str:

@@ -53,7 +53,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     of y, by name.
 
     max_labels: the most labels that `predict` gives a document; None: any number. min_score, min_confidence, best_cut:
-    other limits, as in `Tagger.suggest`. thresholds: whether `fit` tunes a least confidence for each label: True, for
+    other limits, as in `Tagger.suggest`. thresholds: whether `fit` tunes a minimum confidence for each label: True, for
     the best F1 of each; "precision=0.8", for at least this precision. Like `TunedThresholdClassifierCV` it trains five
     more taggers, each on four fifths of the documents. Without any of these five, `predict` gives the best cut by
     confidence, or five labels if the tagger estimates no confidences. The SVM gives the labels on the right side of its
@@ -62,7 +62,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     sparse_output: whether `predict` and `predict_proba` give sparse matrices, for very many labels.
 
     memory: a folder where trained taggers are kept. A tagger that was trained on the same data with the same options is
-    loaded, so that a search over the parameters of the last paragraph trains once for each fold.
+    loaded, so that a search over the limits above trains once for each fold.
 
     X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
@@ -107,7 +107,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Texts, y: Any = None) -> Self:  # noqa: N803
         """Train the method; methods that need no gold labels ignore a missing y. Raises TagwrightError.
 
-        ConfigError also for a min_confidence or a best_cut where the tagger estimates no confidences.
+        ConfigError also for a min_confidence or a best_cut if the tagger estimates no confidences.
 
         >>> TaggerClassifier(stages=["exact_match"]).fit(["Bees fly."], [["Bees", "Insects"]]).classes_.tolist()
         ['Bees', 'Insects']
@@ -136,8 +136,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Texts) -> NDArray[np.int64] | csr_matrix:  # noqa: N803
         """(documents, labels) an indicator matrix: 1 for the labels that the tagger suggests.
 
-        Warns where the boundary of the SVM leaves most documents without a label. Raises ConfigError for a
-        min_confidence or a best_cut where the tagger estimates no confidences.
+        Warns if the boundary of the SVM leaves most documents without a label. Raises ConfigError for a
+        min_confidence or a best_cut if the tagger estimates no confidences.
 
         >>> classifier = TaggerClassifier(labels=["Bees"], stages=["exact_match"]).fit([])
         >>> classifier.predict(["Bees!", "Ants!"]).tolist()

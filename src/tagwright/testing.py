@@ -34,6 +34,8 @@ _METHODS = {
 }
 "What every stage has, with its arguments; `Stage` itself has trust and spans."
 
+_INHERIT = "; inherit from tagwright.Stage or tagwright.Retriever, which have it"
+
 _MOST = 50
 "The labels and documents that are checked at most: all pairs of them are scored, several times."
 
@@ -69,14 +71,16 @@ def _interface(stage: Stage) -> Iterator[str]:
     known = get_args(Distribution)
     if getattr(stage, "distribution", None) not in known:
         yield f"distribution is {getattr(stage, 'distribution', None)!r}, expected one of {', '.join(known)}"
+    for name in ("shares", "meaning"):
+        if not isinstance(getattr(stage, name, None), str):
+            yield f"has no text {name}{_INHERIT}"
     methods = {**_METHODS, "find": ("reading",), "__call__": ("documents",)} if hasattr(stage, "find") else _METHODS
     for name, arguments in methods.items():
         call = f"{name}({', '.join(arguments)})"
         method = getattr(stage, name, None)
         if not callable(method):
             has_default = name in ("trust", "spans", "__call__")
-            hint = "; inherit from tagwright.Stage or tagwright.Retriever, which have it" if has_default else ""
-            yield f"has no {'class method' if name == 'load' else 'method'} {call}{hint}"
+            yield f"has no {'class method' if name == 'load' else 'method'} {call}{_INHERIT * has_default}"
             continue
         signature = inspect.signature(method)
         try:

@@ -83,7 +83,7 @@ class Document(_Joined):
             return text
 
     def read_as(self, name: TextField) -> str:
-        """The text that a stage reads of it: title and abstract where there is an abstract, or everything."""
+        """The text that a stage reads: title and abstract, if there is an abstract, or everything."""
         return self.title_and_abstract if name == "title_and_abstract" and self.abstract else self.text
 
 
@@ -92,12 +92,12 @@ class Label:
     """A term of a vocabulary. names: those that are searched, the preferred one first; broader: ids of labels above it.
 
     languages: (code, name) of each name whose language is known, those in languages that are not searched among them;
-    the first name of a language is the preferred one in it. translated: what the names are taken to be in another
-    language, searched as they are, see `translation`. notation: its place in a classification, such as 599.74. types,
-    schemes, collections: what it is and what it belongs to, URIs as a rule. related: ids. exact, close: the same or
-    nearly the same concepts of other vocabularies, URIs. descriptions: (code, text) of all descriptions, the first of
-    a language being the one to show; the code is empty where the language is unknown, and there is no need for them
-    where `description` says everything. replaces: ids of concepts that are out of use, in whose place it is.
+    the first name of a language is the preferred one in it. translated: translations of the names, which are
+    searched as well, see `translation`. notation: its place in a classification, such as 599.74. types, schemes,
+    collections: what it is and belongs to, usually URIs. related: ids. exact, close: URIs of the same or nearly equal
+    concepts in other vocabularies. descriptions: (code, text) of all descriptions, the first of a language being the
+    one to show; the code is empty if the language is unknown; not needed if `description` says everything. replaces:
+    ids of discontinued concepts that it replaces.
     """
 
     id: str
@@ -122,7 +122,7 @@ class Label:
         return self.names[0]
 
     def name_in(self, language: str) -> str:
-        """The preferred name in a language, given by its code; the preferred name where there is none.
+        """The preferred name in a language, given by its code, or else the preferred name.
 
         >>> bees = Label("1", ("Bees",), languages=(("en-gb", "Bees"), ("sv", "Bin"), ("sv", "Honungsbin")))
         >>> bees.name_in("sv"), bees.name_in("en"), bees.name_in("fi")
@@ -131,7 +131,7 @@ class Label:
         return _in_language(self.languages, language, self.name)
 
     def named_in(self, language: str) -> tuple[str, str]:
-        """`name_in`, and the code of the language that this name is in; an empty one where nothing says it.
+        """`name_in`, and the code of the language of this name, empty if it is not known.
 
         >>> owls = Label("2", ("Pöllöt",), languages=(("fi", "Pöllöt"),))
         >>> owls.named_in("fi"), owls.named_in("sv")
@@ -142,7 +142,7 @@ class Label:
         return name, next((code for code in codes if code.partition("-")[0] == main), next(iter(codes), ""))
 
     def description_in(self, language: str) -> str:
-        """The description in a language, given by its code; `description` where there is none."""
+        """The description in a language, given by its code, or else `description`."""
         return _in_language(self.descriptions, language, self.description)
 
     @property
@@ -250,7 +250,7 @@ class Run:
         scores: NDArray[np.floating],
         confidences: NDArray[np.floating] | None = None,
     ) -> Run:
-        """`of` for labels of which it is known that none is twice in a row."""
+        """`of` for labels that are known to be distinct in each row."""
         unsorted = cls(indptr.astype(np.int64), labels.astype(np.int32), scores.astype(np.float32))
         if indptr[0] != 0 or not indptr[-1] == len(labels) == len(scores) or (np.diff(indptr) < 0).any():
             raise ValueError(f"indptr ends at {indptr[-1]}, with {len(labels)} labels and {len(scores)} scores")
@@ -300,7 +300,7 @@ class Run:
 
     @classmethod
     def union(cls, runs: Sequence[Run]) -> Run:
-        """Every label that any of the runs, over the same documents, holds, scored by how many of them do.
+        """Every label of any of the runs over the same documents, scored by the number of runs that have it.
 
         >>> Run.union([Run.from_rows([{1: 0.9}]), Run.from_rows([{1: 0.1, 0: 0.5}])]).labels.tolist()
         [1, 0]
@@ -432,13 +432,21 @@ def _width(*runs: Run) -> int:
 
 
 def list_or_nones(values: Floats | None, count: int) -> Sequence[float | None]:
-    """The numbers as a list; that many None where there are none, as of confidences that are not estimated.
+    """The numbers as `shortest` gives them; that many None where there are none, as of confidences not estimated.
 
-    >>> list_or_nones(np.float32([0.5]), 1), list_or_nones(None, 2)
-    ([0.5], [None, None])
+    >>> list_or_nones(np.float32([0.1]), 1), list_or_nones(None, 2)
+    ([0.1], [None, None])
     """
-    numbers: Sequence[float | None] = [None] * count if values is None else values.tolist()
-    return numbers
+    return [None] * count if values is None else shortest(values)
+
+
+def shortest(values: Floats) -> list[float]:
+    """The numbers as a list, with just the digits that distinguish them, so that every output prints the same.
+
+    >>> shortest(np.float32([0.1])), np.float32([0.1]).tolist()
+    ([0.1], [0.10000000149011612])
+    """
+    return [float(str(value)) for value in values]
 
 
 def places_of(labels: Iterable[Label], among: Iterable[Label]) -> Longs:
@@ -480,7 +488,7 @@ class Stage(Protocol):
     'What the stage sees in a document, in plain words for explanations: "its name in the text".'
 
     def read(self, documents: Sequence[Document]) -> Any:
-        """The features of a batch of documents from which this stage finds and scores labels, in its own type."""
+        """Return the features of a batch of documents from which this stage finds and scores labels."""
         ...
 
     def read_with(self, reading: Any) -> Any:
@@ -494,12 +502,12 @@ class Stage(Protocol):
     def trust(self, reading: Any, weight: float) -> Floats | None:  # noqa: ARG002
         """(documents,) from 0 to 1, how well the stage knows each document's language; None: it cannot tell.
 
-        weight: what the stage counts when it is fully trusted, for a line of log where little of that is left; 0: none.
+        weight: the stage's weight when it is fully trusted, for a message if little of that is left; 0: no message.
         """
         return None
 
     def background(self, reading: Any, texts: Sequence[str]) -> Background | None:  # noqa: ARG002
-        """How near the documents that were read are to texts in general; None for a stage without an encoder."""
+        """Return how near the documents read are to texts in general; None for a stage without an encoder."""
         return None
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002

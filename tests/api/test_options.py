@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from tagwright import auto
-from tagwright.api.options import configuration, nest_training_options, options_of
+from tagwright.api.options import configuration, options_of
 from tagwright.errors import ConfigError
 from tagwright.papers import depl, futex, maclr, micol, rts, svm
 from tagwright.registry import METHODS
@@ -26,10 +26,10 @@ from tagwright.training.config import TrainingConfig
         {"training": TrainingConfig(epochs=2), "seed": 3},
     ],
 )
-def test_in_python_options_of_the_training_may_stand_beside_the_others(
+def test_options_of_the_training_may_stand_beside_the_others(
     options: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = configuration("rts", nest_training_options("rts", {**options, "min_words": 20}))
+    found = configuration("rts", {**options, "min_words": 20})
     assert found == rts.Config(min_words=20, training=TrainingConfig(epochs=2, seed=3))
     assert not caplog.messages
 
@@ -43,7 +43,7 @@ def test_an_old_method_is_an_error_that_says_what_it_is_now(old: str) -> None:
 @pytest.mark.parametrize("options", [{"log_every": 5}, {"training": {"evaluations": 5}}])
 def test_options_that_are_gone_are_errors_that_say_so(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"gone since 0\.11: its default always applies"):
-        configuration("rts", nest_training_options("rts", options))
+        configuration("rts", options)
 
 
 def test_methods_are_named_like_functions() -> None:

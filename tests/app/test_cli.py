@@ -182,7 +182,7 @@ def test_tsv_has_one_suggestion_a_line_whatever_the_ids_hold(run: Command, caplo
     write("odd.jsonl", [{"id": "a\tb", "title": "bees"}, {"id": "a  b", "title": "bees"}])
     printed = answer(run, "suggest", "odd.jsonl", "--labels", "labels.jsonl", *WORDS, "--format", "tsv")
     rows = [line.split("\t") for line in printed.split("\n")]
-    assert rows[0] == ["document", "rank", "id", "notation", "name", "score", "confidence"]
+    assert rows[0] == ["document", "rank", "id", "notation", "name", "score", "confidence", "none"]
     assert [row[:5] for row in rows[1:]] == [
         ["a b", "1", "bee", "", "Bees"], ["a  b", "1", "bee", "", "Bees"], [""],
     ]  # fmt: skip
@@ -196,7 +196,7 @@ def test_a_workbook_of_suggestions_has_texts_and_numbers(desk: Path) -> None:
     printed = CliRunner().invoke(app, command)
     page = openpyxl.load_workbook(io.BytesIO(printed.stdout_bytes)).active
     header, first, *_ = ([cell.value for cell in row] for row in page.iter_rows())
-    assert header == ["document", "rank", "id", "notation", "name", "score", "confidence"]
+    assert header == ["document", "rank", "id", "notation", "name", "score", "confidence", "none"]
     assert first[:5] == ["=1+1", 1, "bee", None, "Bees"]
     assert (page["A2"].data_type, page["F2"].data_type) == ("s", "n")
 

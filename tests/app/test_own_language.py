@@ -24,6 +24,7 @@ from tagwright.server.predictor import Workers
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
+from tagwright.types import shortest
 
 TEXTS = {
     "finnish": "Kirjat ja kalastus: tietoa kirjoista, joita kirjastossa luetaan paljon.",
@@ -60,12 +61,8 @@ def files(desk: Path) -> None:
 
 
 def by_id(lines: str) -> dict[str, Answer]:
-    """Scores have 32 bits: `batch` writes the digits that tell them apart, others those of 64 bits."""
     found = map(json.loads, lines.splitlines())
-    return {
-        Path(each["id"]).stem: [(one["label"], float(np.float32(one["score"]))) for one in each["suggestions"]]
-        for each in found
-    }
+    return {Path(each["id"]).stem: [(one["label"], one["score"]) for one in each["suggestions"]] for each in found}
 
 
 def alone(tagger: Tagger) -> dict[str, Answer]:
@@ -116,8 +113,8 @@ def test_each_text_has_the_same_answer_from_columns(tagger: Tagger) -> None:
     pa = pytest.importorskip("pyarrow")
     tagger.save("M")
     rows = ArrowTagger("M")(pa.table({"id": list(thirty()), "text": list(thirty().values())})).to_pylist()
-    found = {row["id"]: list(zip(row["labels"], map(np.float32, row["scores"]), strict=True)) for row in rows}
-    assert found == {id_: [(label, np.float32(score)) for label, score in row] for id_, row in alone(tagger).items()}
+    found = {row["id"]: list(zip(row["labels"], shortest(np.float32(row["scores"])), strict=True)) for row in rows}
+    assert found == alone(tagger)
 
 
 @pytest.mark.parametrize("workers", [0, 1])

@@ -77,7 +77,7 @@ def test_an_explanation_says_what_made_the_confidence() -> None:
 
 def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:
     header, *rows = lines("tsv")
-    assert header == "document\trank\tid\tnotation\tname\tscore\tconfidence"
+    assert header == "document\trank\tid\tnotation\tname\tscore\tconfidence\tnone"
     assert len(rows) == 2
     found = dict(zip(header.split("\t"), rows[1].split("\t"), strict=True))
     assert {key: found[key] for key in ("document", "rank", "id", "name", "confidence")} == {
@@ -85,6 +85,14 @@ def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:
     }  # fmt: skip
     assert rows[0].startswith("a\t1\t1\t595.79\tBees\t")
     assert float(found["score"]) > 0
+
+
+def test_a_table_says_how_likely_it_is_that_no_label_fits() -> None:
+    estimates = replace(TAGGER, estimates_none=True, steps=(*TAGGER.steps, LabelFree().of_vocabulary(2)))
+    said = [json.loads(line)["none"] for line in lines("jsonl", tagger=estimates) if json.loads(line)["suggestions"]]
+    cells = [row.split("\t")[-1] for row in lines("tsv", tagger=estimates)]
+    assert cells[0] == "none"
+    assert {*cells[1:]} == {f"{none:.3f}" for none in said}
 
 
 def test_csv_is_the_same_table_with_commas_and_nothing_that_a_spreadsheet_computes() -> None:

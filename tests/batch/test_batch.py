@@ -295,12 +295,34 @@ def test_csv_is_that_of_suggest(model: Path, tmp_path: Path, monkeypatch: pytest
     tag(path, model, out, options)
     result = CliRunner().invoke(cli.app, ["suggest", str(path), "--model", str(model), "--format", "csv"])
     header, *lines = result.stdout.splitlines()
-    assert header == "document,rank,id,notation,name,score,confidence"
+    assert header == "document,rank,id,notation,name,score,confidence,none"
     assert lines[0].startswith("'=1,1,")
     of_last = [line for line in lines if line.startswith("c,")]
     first, second = (out / f"shard-00000{number}.csv" for number in (0, 1))
     assert first.read_text(encoding="utf-8").splitlines() == [header, *(line for line in lines if line not in of_last)]
     assert second.read_text(encoding="utf-8").splitlines() == [header, *of_last]
+
+
+def test_json_lines_are_those_of_suggest_to_the_last_digit(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch, model, OPTIONS)
+    path, out = tmp_path / "documents.jsonl", tmp_path / "out"
+    path.write_text(json.dumps({"id": "a", "title": words(1), "text": words(2)}) + "\n", encoding="utf-8")
+    tag(path, model, out, OPTIONS)
+    result = CliRunner().invoke(cli.app, ["suggest", str(path), "--model", str(model), "--format", "jsonl"])
+    [line] = (out / "shard-000000.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["suggestions"]
+    assert json.loads(result.stdout) == json.loads(line)
+
+
+def test_options_that_the_tagger_cannot_follow_leave_the_output_free(
+    documents: Path, model: Path, tmp_path: Path
+) -> None:
+    impossible = BatchOptions(shard_size=SIZE, thresholds=True)
+    with pytest.raises(ConfigError, match="this tagger has no thresholds"):
+        tag(documents, model, tmp_path / "out", impossible)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_batch_of_csv_with_other_columns_is_not_continued(

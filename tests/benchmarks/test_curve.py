@@ -163,7 +163,7 @@ def test_draws_that_are_not_measured_again_stay_and_all_have_a_mean(
     assert figures.read(tmp_path / "auto-draws.json")["rows"]["mdn 50"].keys() == {"0", "1"}
     # means of 0 and .75, and of 1 and .25; one draw is significantly above the former state and one below it.
     # The folder has the scores of the last draw alone.
-    assert [*quality_tables.auto_means()][2:] == ["| mdn 50 | 37.5 | 62.5 | p < 0.001 | 1 / 1 of 2 |  | 2.0 |"]
+    assert [*quality_tables.auto_means()][2:] == ["| mdn 50 | 37.5 | 62.5 | p < 0.001 | 1 / 1 of 2 | 2.0 |"]
 
 
 def test_documents_of_one_cluster_are_labelled_and_those_outside_it_are_scored(tmp_path: Path) -> None:

@@ -223,9 +223,9 @@ def test_an_unknown_kind_of_file_is_refused_with_the_kinds_there_are(tmp_path: P
     path = written(tmp_path, "x", "labels.docx")
     problem = refusal(path, ConfigError)
     assert problem.startswith('labels.docx: the name ends in ".docx", expected one of .jsonl, ')
-    assert "; rename it, or in Python give format=jsonl, " in problem
+    assert "; rename it, or in Python give input_format=jsonl, " in problem
     with pytest.raises(ConfigError, match='no vocabulary format "docx"; there are jsonl, tsv'):
-        Vocabulary.read(path, format="docx")  # type: ignore[arg-type]
+        Vocabulary.read(path, input_format="docx")  # type: ignore[arg-type]
 
 
 def test_of_a_file_that_is_not_there_near_names_in_its_folder_are_said(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_paths_without_numbers_and_outlines_have_their_path_as_id(tmp_path: Path
     paths = "Animals\nAnimals > Birds\nAnimals > Birds > Owls\nPlants\n"
     assert list(Vocabulary.read(written(tmp_path, paths, "paths.txt"))) == labels
     outline = "Animals\n\tBirds\n\t\tOwls\nPlants\n"
-    assert list(Vocabulary.read(written(tmp_path, outline, "outline.txt"), format="names")) == labels
+    assert list(Vocabulary.read(written(tmp_path, outline, "outline.txt"), input_format="names")) == labels
     assert list(Vocabulary.read(written(tmp_path, outline.replace("\t", "  "), "outline.txt"))) == labels
 
 
@@ -479,7 +479,7 @@ def test_descriptions_and_names_by_language_are_chosen_alike_from_every_file(tmp
 def test_any_bytes_are_read_or_refused_with_an_input_error(tmp_path: Path, content: bytes, file_format: Format) -> None:
     path = written(tmp_path, content)
     with contextlib.suppress(InputError):
-        assert len(Vocabulary.read(path, format=file_format)) > 0
+        assert len(Vocabulary.read(path, input_format=file_format)) > 0
 
 
 NAMED = """\

@@ -32,7 +32,7 @@ def test_an_encoding_is_obeyed(tmp_path: Path, sample: Sample | str) -> None:
         format_, content = sample, utf8(marc_record([("245", ("10", "aBees."))])).replace(b"Bees.", WORD.encode(OLD))
     else:
         format_, content = sample.format, sample.file(WORD).decode().encode(OLD)
-    [document] = Corpus.read(written(tmp_path, content, "x.dat"), format=format_, encoding=OLD)
+    [document] = Corpus.read(written(tmp_path, content, "x.dat"), input_format=format_, encoding=OLD)
     assert document.title == WORD
 
 
@@ -40,7 +40,7 @@ def test_an_encoding_is_obeyed(tmp_path: Path, sample: Sample | str) -> None:
 def test_an_encoding_is_refused_by_files_that_say_theirs(tmp_path: Path, sample: Sample) -> None:
     path = written(tmp_path, sample.file("Bees"), "x.dat")
     with pytest.raises(ConfigError) as caught:
-        Corpus.read(path, format=sample.format, encoding=OLD)
+        Corpus.read(path, input_format=sample.format, encoding=OLD)
     assert str(caught.value) == f"an encoding is given, but {path} is read without one; leave out encoding=..."
 
 
@@ -49,7 +49,7 @@ def test_an_encoding_is_refused_by_files_that_say_theirs(tmp_path: Path, sample:
 def test_a_byte_order_mark_counts_more_than_what_is_given(tmp_path: Path, sample: Sample, encoding: str) -> None:
     path = written(tmp_path, sample.file(WORD).decode().encode(encoding), "x.dat")
     assert [each.title for each in read(path, format=sample.format)] == [WORD]
-    assert [each.title for each in Corpus.read(path, format=sample.format, encoding="cp1252")] == [WORD]
+    assert [each.title for each in Corpus.read(path, input_format=sample.format, encoding="cp1252")] == [WORD]
 
 
 def test_in_a_folder_it_applies_to_those_that_do_not_say_theirs(tmp_path: Path) -> None:

@@ -42,11 +42,10 @@ def zero_shot(
 ) -> Tagger:
     """A tagger that needs no training: names, words and meaning suggest labels.
 
-    documents: some of those to tag, if available: weights are fitted to 50 or more. Where a file has names in several
-    languages, each text is searched for those in its own. options: those of `tagger.zero_shot.Config`, such as
-    language, stages, encoder, precision. offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE
-    says the same). progress: show progress bars on a terminal. Raises InputError, ConfigError, ModelError (all
-    TagwrightErrors).
+    documents: documents to tag, if available: 50 or more fit the weights. If a file has names in several languages,
+    each text is searched for those in its own. options: those of `tagger.zero_shot.Config`, such as language, stages,
+    encoder, precision. offline: do not fetch an encoder that is not on this machine, as with HF_HUB_OFFLINE. progress:
+    show progress bars on a terminal. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
 
     >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["exact_match", "tfidf"], language="en")
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
@@ -76,18 +75,18 @@ def train(
     progress: bool = True,
     **options: Unpack[TrainOptions],
 ) -> Tagger:
-    """Train a method on documents and give its tagger.
+    """Train a method on documents and return its tagger.
 
-    method: auto trains and combines what pays, with labels of some documents or of none (`auto`). rts, maclr,
-    micol, futex learn from texts; svm and depl from documents with gold labels; finetune, and auto if it is given one,
+    method: auto trains and combines whatever improves results, with labelled documents or without. rts, maclr, micol
+    and futex learn from texts; svm and depl from documents with gold labels; finetune, and auto if it is given one,
     continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each document, instead of
-    those the documents have; an empty list, and for auto None as well, is an unlabelled document. paper: start from the
-    settings of the method's paper; published_code: from those with what its authors' programs have instead. offline: do
-    not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same).
+    the documents' own; an empty list, and for auto also None, is an unlabelled document. paper: start from the
+    settings of the method's paper. published_code: the same, with its authors' program where that differs. offline: do
+    not fetch an encoder that is not on this machine, as with HF_HUB_OFFLINE.
 
-    options: those of the method's Config, such as language; training options are given as a table,
-    `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`. And the fields of `api.job.Job`: unknown,
-    check, output, resume, overwrite; for methods that accept them fuse, fuse_with, keywords, reviews, model,
+    options: those of the method's Config, such as language; training options as a table, `training={"epochs": 2}`, as
+    a TrainingConfig, or directly, `epochs=2` (`--set training.epochs=2`). Also fields of `api.job.Job`: unknown,
+    check, output, resume, overwrite; for methods that accept them, fuse, fuse_with, keywords, reviews, model,
     share_of_labels, share_of_pairs, and loss, a function of anchors, positives and groups. Raises InputError,
     ConfigError, ModelError (all TagwrightErrors).
 
@@ -97,7 +96,7 @@ def train(
     'Bees'
     """
     from tagwright.api.job import ARGUMENTS_OF_A_JOB, Job
-    from tagwright.api.options import configuration, find_method, nest_training_options
+    from tagwright.api.options import configuration, find_method
 
     own = dict[str, Any](options)
     job = {name: own.pop(name) for name in ARGUMENTS_OF_A_JOB if name in own and name != "loss"}
@@ -109,8 +108,7 @@ def train(
         if y is not None and find_method(method).learns == "either":
             gold = [() if labels_of is None else labels_of for labels_of in y]
         try:
-            nested = nest_training_options(method, own)
-            config = configuration(method, nested, language, paper=paper, published_code=published_code)
+            config = configuration(method, own, language, paper=paper, published_code=published_code)
         except UnknownOptionError as error:
             raise error.among(ARGUMENTS_OF_A_JOB) from None
         known = list(labels) if isinstance(labels, Iterator) else labels
@@ -125,10 +123,10 @@ def load(
 ) -> Tagger:
     """Load a saved tagger, memory-mapped. Encoders are saved with it, except MiniLM, which is fetched if missing.
 
-    precision: what its encoders compute in; None: what was asked for when it was made. verify: check every byte of its
-    files; otherwise 64 MB of them, and of larger ones the sizes, so that loading takes no time. Raises ModelError when
-    the folder holds none, is damaged, or cannot be computed in this precision here; ConfigError when there is no such
-    device or precision.
+    precision: the number format of its encoders; None: the one chosen when it was made. verify: check every byte of its
+    files; otherwise 64 MB and the sizes of larger files, so that loading takes no time. Raises ModelError if the folder
+    holds none, is damaged, or cannot be computed in this precision here; ConfigError if there is no such device or
+    precision.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -156,10 +154,10 @@ def evaluate(
 
     gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
     vocabulary, needed for a run over documents. train: training documents for label frequencies, which PSP and slices
-    need. measures: names such as P@7 or macro-F1@5. rules: exclude_self=True: a document that is a label is not
-    suggested for itself; skip_unlabelled=True leaves out documents without gold labels; unknown: "warn", "error",
-    "ignore", what to do about gold labels that the vocabulary lacks; only, without, hierarchy, per_branch: as for
-    `Tagger.suggest`; gold labels that do not fulfil the conditions are left out, and the log says how many. Raises
+    need. measures: names such as P@7 or macro-F1@5. rules: exclude_self=True never suggests the label with the
+    document's own id; skip_unlabelled=True leaves out documents without gold labels; unknown is what to do about gold
+    labels that the vocabulary lacks: "warn", "error" or "ignore"; only, without, hierarchy, per_branch are those of
+    `Tagger.suggest`: gold labels that do not fulfil the conditions are left out, and the log counts them. Raises
     InputError for a document without gold labels unless skip_unlabelled; ConfigError for a measure that does not exist.
 
     >>> tagger = zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
@@ -191,11 +189,11 @@ def compare(
     progress: bool = True,
     **rules: Unpack[EvaluationArguments],
 ) -> Comparisons:
-    """Compare taggers or runs, every two of them, by paired tests: `compare(one, other, ..., documents)`.
+    """Compare taggers or runs, pair by pair, by paired tests: `compare(one, other, ..., documents)`.
 
-    found: the taggers or runs, and last the documents, or gold labels as a Run. They are called A, B, C, ...; or give a
-    mapping from names to them: `compare({"untrained": one, "trained": other}, documents)`. p values are corrected over
-    all measures and comparisons (Holm). The rest is as for `evaluate`.
+    found: the taggers or runs, then the documents, or gold labels as a Run. They are called A, B, C, ..., or by the
+    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. p values are corrected over all
+    measures and comparisons (Holm). Other arguments are those of `evaluate`.
 
     >>> one, other = (zero_shot(["Bees", "Taxes"], stages=[stage], language="en") for stage in ("exact_match", "tfidf"))
     >>> differences = compare(one, other, ["Bees fly.", "A tax"], y=[["Bees"], ["Taxes"]])

@@ -70,14 +70,15 @@ def configuration(
 
     language: for a method that has this option, unless the values name one. paper: the others are the paper's,
     published_code: as its authors' programs have them, but for those that do not fit a static encoder. An encoder may
-    be a Path or a model of sentence-transformers as well, see `encoder_name`. Options of the training are in a table:
-    `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or option, with the nearest known one, and
-    for a bad value; ModelError for an encoder that is neither here nor to be fetched, with paper.
+    be a Path or a model of sentence-transformers as well, see `encoder_name`. Options of the training stand among the
+    others, or in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or option, with the
+    nearest known one, or a bad value; ModelError for an encoder that is neither here nor to be fetched, with paper.
 
-    >>> configuration("zero_shot", {"stages": ["exact_match"], "candidates": 20}).candidates
-    20
+    >>> configuration("rts", {"epochs": 2, "temperature": 0.1}).training.epochs
+    2
     """
     kind = find_method(method).config
+    values = _nest_training_options(kind, values)
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
     if "encoder" in values:
@@ -146,16 +147,12 @@ def _follow_encoder(table: dict[str, Any], method: str, encoder: str) -> None:
         note(f"{paper}: the encoder is static, for which {', '.join(unset)} are the method's own, not the paper's")
 
 
-def nest_training_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Move keyword options of the training, such as epochs=2, into a table of their own.
-
-    >>> nest_training_options("rts", {"epochs": 2, "temperature": 0.1})
-    {'training': {'epochs': 2}, 'temperature': 0.1}
-    """
-    known = {field.name for field in fields(find_method(method).config)}
+def _nest_training_options(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Move options of the training, such as epochs=2, into a table of their own."""
+    known = {field.name for field in fields(kind)}
     ours = {field.name for field in fields(TrainingConfig)} - known if "training" in known else set()
     nested: dict[str, Any] = {}
-    for key, value in options.items():
+    for key, value in values.items():
         set_option(nested, f"training.{key}" if key in ours else key, value)
     return nested
 

@@ -22,9 +22,9 @@ from tagwright.readers.limits import document_limit, within_limits
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "csv", "xlsx", "label_studio", "argilla"]
 
 FORMATS = (
-    "How to print; jsonl and trec are run files; tsv, csv and xlsx (a workbook: > FILE.xlsx) are one table, a row a "
-    "suggestion, csv with an apostrophe before cells that look like formulas; label_studio, argilla: for these tools, "
-    "> FILE.json."
+    "Output format. jsonl, trec: run files. tsv, csv, xlsx: a table with a row for each suggestion; csv puts an "
+    "apostrophe before cells that look like formulas, xlsx needs > FILE.xlsx. label_studio, argilla: JSON for these "
+    "tools."
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
@@ -48,7 +48,7 @@ Offline = Annotated[
     typer.Option(
         "--offline",
         callback=_forbid_fetching,
-        help="Fetch no encoder from the Hugging Face Hub, as with HF_HUB_OFFLINE=1.",
+        help="Do not fetch encoders from the Hugging Face Hub, as with HF_HUB_OFFLINE=1.",
     ),
 ]
 
@@ -66,11 +66,11 @@ Encoding = Annotated[
         "--encoding",
         metavar="NAME",
         callback=_encoding,
-        help="The encoding of texts, tables and vocabularies that are not UTF-8: cp1252.",
+        help="Encoding of texts, tables and vocabularies that are not UTF-8, such as cp1252.",
     ),
 ]
 LabelFile = Annotated[
-    Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, XLSX, SKOS, or a name or path a line.")
+    Path | None, typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, XLSX, SKOS, or lines of names or paths.")
 ]
 Language = Annotated[
     str,
@@ -83,7 +83,7 @@ NamesIn = Annotated[
     str,
     typer.Option(
         metavar="CODE",
-        help="Language of the names to print, such as sv; the others are marked. By default that of each document.",
+        help="Language of printed names, such as sv; names in others are marked. By default each document's own.",
     ),
 ]
 
@@ -100,8 +100,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="An option of the zero-shot method: tagwright train zero_shot --options. With --model: of a language "
-        "model that ranks again, llm.model=NAME.",
+        help="An option of the zero-shot method; `tagwright train zero_shot --options` lists them. With --model, an "
+        "option of a re-ranking language model: llm.model=NAME.",
     ),
 ]
 Train = Annotated[list[str], typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).")]
@@ -110,18 +110,20 @@ ReplaceGone = Annotated[
     bool,
     typer.Option(
         "--replace-gone",
-        help="For an accepted label that is gone from the vocabulary, write the one that replaces it, if one does.",
+        help="Replace accepted labels that are gone from the vocabulary with their successors, if there are any.",
     ),
 ]
-ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label that has the id of the document.")]
+ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label with the document's own id.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[
     Literal["warn", "error", "ignore"],
-    typer.Option("--unknown-labels", help="Gold labels missing from the vocabulary: warn, ignore, or stop."),
+    typer.Option(
+        "--unknown-labels", help="Gold labels missing from the vocabulary: warn, stop with an error, or ignore."
+    ),
 ]
 
 Measures = Annotated[
-    str, typer.Option(metavar="NAMES", help="These instead of the usual measures: P@1,R@50; with --train PSP@10.")
+    str, typer.Option(metavar="NAMES", help="Measures to print, such as P@1,R@50; with --train also PSP@10.")
 ]
 
 
@@ -138,7 +140,9 @@ def _print_details(context: typer.Context, wanted: bool) -> None:
     context.with_resource(show_details(wanted))
 
 
-Verbose = Annotated[bool, typer.Option("--verbose", callback=_print_details, help="Say also what was tried, and why.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", callback=_print_details, help="Also print what was tried, and why.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_silence_command, help="No progress bars, no hints.")]
 MonitorLog = Annotated[
     Path | None,
@@ -160,12 +164,12 @@ class Reading:
         str,
         typer.Option(
             metavar="FIELD=COLUMN,...",
-            help="Columns of the fields, if they have other names: title=Name,text=Body,labels=Codes; "
-            "also id, abstract, and any name for metadata.",
+            help="Columns of fields, if their names differ: title=Name,text=Body,labels=Codes; also id, abstract, and "
+            "any name for metadata.",
         ),
     ] = ""
     input_format: Annotated[
-        str, typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.")
+        str, typer.Option(metavar="FORMAT", help="Format of the documents, if name and content do not show it.")
     ] = ""
     encoding: Encoding = ""
     max_document_size: Annotated[
@@ -174,8 +178,8 @@ class Reading:
             metavar="BYTES",
             min=1,
             callback=_limit,
-            help="The largest document to read, in uncompressed bytes; 20,000,000 or TAGWRIGHT_MAX_DOCUMENT_SIZE if "
-            "unset.",
+            help="Largest document to read, in uncompressed bytes; by default TAGWRIGHT_MAX_DOCUMENT_SIZE or "
+            "20,000,000.",
         ),
     ] = None
 
@@ -212,13 +216,13 @@ class Conditions:
         list[str],
         typer.Option(
             metavar="CONDITION",
-            help="Only labels that fulfil this; may be repeated. An id, or id:, notation:, type:, scheme:, "
-            "collection:, branch: and a value; a final * means begins with: notation:33*. One condition of each kind "
-            "is enough.",
+            help="Suggest only labels that fulfil this; may be repeated. An id, or id:, notation:, type:, scheme:, "
+            "collection: or branch: and a value; a final * matches any ending: notation:33*. Of several conditions of "
+            "one kind, one is enough.",
         ),
     ] = field(default_factory=list)
     without: Annotated[
-        list[str], typer.Option(metavar="CONDITION", help="No labels that fulfil this; may be repeated.")
+        list[str], typer.Option(metavar="CONDITION", help="Suggest no labels that fulfil this; may be repeated.")
     ] = field(default_factory=list)
 
 
@@ -229,39 +233,37 @@ class Arranged:
     hierarchy: Annotated[
         Literal["ranked", "narrowest", "all"],
         typer.Option(
-            help="ranked: as ranked. narrowest: no label beside one below it. all: each with all labels above it.",
+            help="ranked: no change. narrowest: no label together with one below it. all: also all labels above each.",
         ),
     ] = "ranked"
-    per_branch: Annotated[int | None, typer.Option(min=1, help="Labels below the same label at the top, at most.")] = (
-        None
-    )
+    per_branch: Annotated[int | None, typer.Option(min=1, help="Maximum number of labels below one top label.")] = None
 
 
 @dataclass(frozen=True)
 class Cut(Arranged, Conditions):
     """Which ranked labels are suggested: the fields of `SuggestOptions`."""
 
-    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = MAX_LABELS
-    min_score: Annotated[
-        float | None, typer.Option(help="Only labels with this score or more, on the tagger's own scale.")
-    ] = None
+    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Maximum number of labels per document.")] = (
+        MAX_LABELS
+    )
+    min_score: Annotated[float | None, typer.Option(help="Minimum score of a label, on the tagger's own scale.")] = None
     min_confidence: Annotated[
         float | None,
         typer.Option(
             min=0,
             max=1,
-            help="Only labels with this estimated probability of being right, or more: 0.5 likely, 0.2 possible.",
+            help="Minimum estimated probability that a label is right: 0.5 likely, 0.2 possible.",
         ),
     ] = None
     best_cut: Annotated[
         bool,
         typer.Option(
             "--best-cut",
-            help="Keep the number of labels per document with the highest expected F1, as the tagger estimates it.",
+            help="Per document, keep the number of labels with the highest expected F1.",
         ),
     ] = False
     thresholds: Annotated[
-        bool, typer.Option("--thresholds", help="Only labels as sure as the thresholds of `evaluate --tune` ask for.")
+        bool, typer.Option("--thresholds", help="Keep only labels that reach their thresholds from `evaluate --tune`.")
     ] = False
     exclude_self: ExcludeSelf = False
 
@@ -274,7 +276,7 @@ class Scoring(Conditions):
     skip_unlabelled: SkipUnlabelled = False
     unknown: Unknown = "warn"
     qrels: Annotated[
-        Path | None, typer.Option(help="Gold labels as qrels of TREC, instead of those the documents have.")
+        Path | None, typer.Option(help="Gold labels in TREC's qrels format, instead of the documents' own.")
     ] = None
 
 
@@ -284,7 +286,7 @@ class Measuring(Scoring):
 
     label_filter: Annotated[
         Path | None,
-        typer.Option(help="Labels that do not count: positions of document and label, as filter_labels_test.txt."),
+        typer.Option(help="Labels that do not count: positions of document and label, as in filter_labels_test.txt."),
     ] = None
     propensity: Annotated[
         str, typer.Option(metavar="NAME|A,B", help="Constants of PSP: usual, wikipedia, amazon, or A,B.")

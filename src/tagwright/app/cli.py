@@ -25,8 +25,8 @@ app = typer.Typer(
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
     "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI; MARC, MARCXML, PICA+, "
     "Dublin Core; RIS, BibTeX, CSL JSON; Label Studio, argilla. "
-    "Columns and keys: id, title, abstract, text, labels (separated by ; or |); usual ones of shops and library "
-    "catalogues (name; body; summary; sku; 245$a is a title; subject, 650$a are labels); all others are metadata.",
+    "Columns and keys: id, title, abstract, text, labels (separated by ; or |); common ones of shops and library "
+    "catalogues (name, body, summary, sku; 245$a as title; subject, 650$a as labels); all others are metadata.",
 )
 
 _OF_ANNIF: Mapping[str, str] = {

@@ -39,7 +39,7 @@ def options_of(kind: type, paper: Any = None, within: str = "") -> list[dict[str
 def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
     """Merge the options of a file and of --set in nested tables; --set takes precedence.
 
-    A setting of a held table has a dot: training.epochs=2. Raises ConfigError.
+    A setting of a held table has a dot, as in llm.weight=2. Raises ConfigError.
     """
     values: dict[str, Any] = dict(_read(file)) if file else {}
     for name, value in map(_setting, settings):

@@ -238,7 +238,8 @@ def _table(tagged: Tagged, naming: Naming) -> Iterator[tuple[str, ...]]:
     yield *COLUMNS, *["language"] * asked
     for document, suggested in tagged:
         for rank, (each, label, name, language) in enumerate(naming.named(document, suggested), 1):
-            yield *table_row(document.id, rank, label, name, each.score, each.confidence), *[language] * asked
+            row = table_row(document.id, rank, label, name, each.score, each.confidence, suggested.none)
+            yield *row, *[language] * asked
 
 
 def _span(span: EvidenceSpan, document: Document) -> str:

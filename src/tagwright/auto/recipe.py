@@ -61,25 +61,25 @@ Trial: TypeAlias = tuple[Tagger, FittedCombiner]
 
 @dataclass(frozen=True, kw_only=True)
 class Config(zero_shot.StageOptions):
-    """The choices of `train auto`."""
+    """The options of `train auto`."""
 
     minutes: Positive = 10.0
-    """About how long it may take. In the first half stages begin, in order of worth; what has begun is finished. The
-    zero-shot method always stays."""
+    """Approximate time limit. Stages start in the first half, in order of value, and are then finished. The zero-shot
+    method always remains."""
 
     trained: Annotated[tuple[TrainedStage, ...], Distinct()] | None = None
-    """Exactly these stages are trained besides the zero-shot method, however long they take, as the report of a
-    training lists them; None: those that data and minutes allow."""
+    """The stages to train besides the zero-shot method, however long they take, as the report of a training lists them;
+    None: those that data and minutes allow."""
 
     corpus: AtLeastZero | None = None
-    """Number of documents, drawn by the seed, to count suggested labels in and to search similar documents. None:
-    3,000, and 10,000 where the stages of a tagger are combined."""
+    """Number of documents, drawn by the seed, in which suggested labels are counted and similar documents searched.
+    None: 3,000, or 10,000 if the stages of a tagger are combined."""
 
     candidates: AtLeastOne = 100
-    "Number of candidates per document to re-rank: the first of the fixed sum."
+    "Number of candidates per document to re-rank, the first ones of the fixed sum."
 
     candidates_each: AtLeastZero = combination.Config.candidates_each
-    "Number of candidates of each stage to re-rank beside these, which it may find alone."
+    "Number of candidates of each stage to re-rank as well, even if no other stage finds them."
 
     labelled: AtLeastOne = 1500
     "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."

@@ -21,7 +21,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.tagger.acceptance import SuggestArguments
-from tagwright.types import Document, Run, list_or_nones
+from tagwright.types import Document, Run, list_or_nones, shortest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,14 +40,14 @@ class ArrowTagger:
     """Tags batches of documents: Arrow in, Arrow out, a row for each row, in the same order.
 
     model: a saved tagger, at the same path on every machine; a process loads it once, with its first batch. columns:
-    field -> column, where the columns of a document (id, and title, abstract, text, sections or metadata) are called
-    otherwise; other columns are not read. k, rules: as for `Tagger.suggest`. Raises ConfigError for rules that
-    contradict each other, ModelError where there is no tagger.
+    field -> column, if the columns of a document (id, and title, abstract, text, sections or metadata) have other
+    names; other columns are not read. k, rules: as for `Tagger.suggest`. Raises ConfigError for rules that contradict
+    each other, ModelError if there is no tagger.
 
-    A batch comes out with the columns of `schema`: id, labels, scores and confidences (null where the tagger estimates
-    none), best first; none, the probability that no label fits; and error: why a document cannot be read or tagged, or
-    null, also of one without text. Numbers are those of `tagwright batch`, whose batches may be of another size, which
-    can change the last digit.
+    A result has the columns of `schema`: id; labels, scores and confidences (null if the tagger estimates none), best
+    first; none, the probability that no label fits; and error, why a document cannot be read or tagged, otherwise null,
+    also for one without text. Numbers are those of `tagwright batch`, up to the last digit, which varies with the size
+    of batches.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ArrowTagger:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of what comes out."""
+        """The columns of a result."""
         import pyarrow as pa
 
         numbers = pa.list_(pa.float32())
@@ -123,7 +123,7 @@ class ArrowTagger:
 
 def _lists(run: Run, ids: Sequence[str]) -> Iterator[_Suggested]:
     """The suggestions of each document. ids: of the labels."""
-    labels, scores = [ids[place] for place in run.labels.tolist()], run.scores.tolist()
+    labels, scores = [ids[place] for place in run.labels.tolist()], shortest(run.scores)
     confidences = None if run.confidences is None else run.confidences.tolist()
     nones = list_or_nones(run.none, len(run))
     for (start, end), none in zip(pairwise(run.indptr.tolist()), nones, strict=True):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tagwright.batch.local_processes import Tagged, in_processes
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
+from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.batch.shards import Shard, cut_into_shards
 from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_folder
 from tagwright.core.extras import require
@@ -89,6 +90,8 @@ def run(
         raise ConfigError(f"--monitor reads the files of --format jsonl, got --format {options.format}")
     folder = OutputFolder(output, options.format)
     settings = options.settings(model)
+    if not folder.is_claimed():  # before it is: options that the tagger cannot follow leave nothing behind
+        ShardTagger.load(model, options)
     folder.claim(settings)
     remove_leftovers(output)
     if monitor:

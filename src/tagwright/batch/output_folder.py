@@ -95,18 +95,22 @@ class OutputFolder:
 
     def __init__(self, folder: Path, format: FileFormat) -> None:  # noqa: A002
         self.folder, self._format = folder, format
+        self._manifest = folder / "manifest.json"
+
+    def is_claimed(self) -> bool:
+        """Whether a batch was started in the folder."""
+        return self._manifest.exists()
 
     def claim(self, settings: Mapping[str, Any]) -> None:
         """Start a batch in the folder, or continue one with the same settings.
 
         Raises TagwrightError saying which settings differ, and for a folder that holds something else.
         """
-        manifest = self.folder / "manifest.json"
-        if not manifest.exists():
+        if not self.is_claimed():
             with report_write_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
-                with hold_lock(manifest):
-                    self._create(manifest, settings)
+                with hold_lock(self._manifest):
+                    self._create(settings)
         recorded = read_manifest(self.folder, KIND).get("settings")
         there = recorded if isinstance(recorded, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
@@ -115,12 +119,12 @@ class OutputFolder:
             problem = f"holds a batch with other settings ({'; '.join(pairs)})"
             raise TagwrightError(f"{self.folder}: {problem}; give the same ones or choose another folder")
 
-    def _create(self, manifest: Path, settings: Mapping[str, Any]) -> None:
-        if manifest.exists():  # another process has claimed the folder meanwhile
+    def _create(self, settings: Mapping[str, Any]) -> None:
+        if self.is_claimed():  # another process has claimed the folder meanwhile
             return
         if any(not path.name.startswith(".") for path in self.folder.iterdir()):
             raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
-        with replace_locked(manifest) as temporary:
+        with replace_locked(self._manifest) as temporary:
             write_manifest_file(temporary, KIND, {"settings": dict(settings)})
 
     def file(self, number: int) -> Path:

@@ -16,7 +16,7 @@ from tagwright.data.run_files import COLUMNS, RunFormat, csv_lines, run_digest, 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
 from tagwright.tagger import Tagger, batches
-from tagwright.types import Document, Run, list_or_nones
+from tagwright.types import Document, Run, list_or_nones, shortest
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,11 @@ def _write_lines(
 def _rows(tagged: Iterator[tuple[Sequence[Document], Run]], labels: Vocabulary) -> Iterator[Sequence[str]]:
     """The rows of a table of suggestions."""
     for documents, run in tagged:
-        sure = list_or_nones(run.confidences, len(run.labels))
+        sure, nones = list_or_nones(run.confidences, len(run.labels)), list_or_nones(run.none, len(run))
         labelled = zip(run.rows.tolist(), run.ranks.tolist(), run.labels.tolist(), strict=True)
-        for (row, rank, place), score, confidence in zip(labelled, run.scores.tolist(), sure, strict=True):
-            yield table_row(documents[row].id, rank, labels[place], labels.shown_name(place), score, confidence)
+        for (row, rank, place), score, confidence in zip(labelled, shortest(run.scores), sure, strict=True):
+            label, name = labels[place], labels.shown_name(place)
+            yield table_row(documents[row].id, rank, label, name, score, confidence, nones[row])
 
 
 def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tagger, path: Path) -> None:
@@ -145,7 +146,7 @@ def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tag
         for documents, run in tagged:
             labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
             sure = list_or_nones(run.confidences, len(labels))
-            columns = [label.id for label in labels], [label.name for label in labels], run.scores.tolist(), sure
+            columns = [label.id for label in labels], [label.name for label in labels], shortest(run.scores), sure
             suggestions = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
             nones = list_or_nones(run.none, len(run))
             rows = [

@@ -7,6 +7,7 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
@@ -252,6 +253,14 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
             raise (error.among(own) if error.name in named else error) from None
 
     return checked
+
+
+def accept_old_name(old: str, new: str, given: C | None, value: C | None) -> C | None:
+    """Return the value of an argument, or that given by its old name, with a DeprecationWarning."""
+    if given is None:
+        return value
+    warnings.warn(f"{old}= is called {new}= since 0.11, and goes in 0.12", DeprecationWarning, stacklevel=3)
+    return given
 
 
 def check(kind: type, values: Mapping[str, object], within: str = "") -> None:

@@ -111,7 +111,7 @@ class Versions:
         return folder
 
     def rollback(self) -> Path:
-        """Put the version in use that was so before the present one. Raises ConfigError if there was none."""
+        """Put the previous version back in use. Raises ConfigError if there was none."""
         self.current  # noqa: B018  nothing is made where nothing is in use
         with self.changing() as used:
             if len(used) < 2:

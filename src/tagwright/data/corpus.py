@@ -14,7 +14,7 @@ from typing import Self, overload
 import numpy as np
 
 from tagwright.core.atomic import full_disk_explained
-from tagwright.core.checked import show
+from tagwright.core.checked import accept_old_name, show
 from tagwright.core.display import FIRST, html_table, plural
 from tagwright.core.outputs import write_output
 from tagwright.core.progress import note
@@ -37,7 +37,7 @@ REVIEWED_BLIND = {"reviewed": ("blind",)}
 
 
 class Corpus(Sequence[Document]):
-    """Documents in a memory-mapped file, in any order, in little memory however many they are.
+    """Documents in a memory-mapped file: any number of them in little memory, read in any order.
 
     A temporary file is removed with the corpus. No two documents have the same id.
     """
@@ -52,10 +52,11 @@ class Corpus(Sequence[Document]):
     def read(
         cls,
         *sources: str | Path,
-        format: str | None = None,  # noqa: A002
+        input_format: str | None = None,
         columns: Columns | None = None,
         max_document_size: int | None = None,
         encoding: str = "",
+        format: str | None = None,  # noqa: A002 - its name until 0.10
         **fields: str,
     ) -> Self:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
@@ -72,7 +73,7 @@ class Corpus(Sequence[Document]):
         "labels": "Codes"}` or, shorter, `text="Body", labels="Codes"`; fields are id, title, abstract, text, labels,
         and any name for metadata. Without, usual names are recognised (name, headline; body, content; summary,
         description; sku, handle; the headers of library catalogues, whose subject headings are labels; see
-        `readers.headers`), or else the column with the longest texts is the text; a line of log names the guess.
+        `readers.headers`), or else the column with the longest texts is the text; the log names the guess.
 
         max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,
         row or article is logged and left out; a larger file that is one document cannot be read.
@@ -85,7 +86,8 @@ class Corpus(Sequence[Document]):
         """
         with document_limit(max_document_size):
             named = {**(columns or {}), **fields}
-            return cls._build(open_sources(*sources, format=format, columns=named, encoding=encoding))
+            chosen = accept_old_name("format", "input_format", format, input_format)
+            return cls._build(open_sources(*sources, format=chosen, columns=named, encoding=encoding))
 
     @classmethod
     def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> Self:

@@ -32,16 +32,16 @@ from tagwright.readers.lines import (
     table_lines,
     write_lines,
 )
-from tagwright.types import Document, Label, Run
+from tagwright.types import Document, Label, Run, list_or_nones, shortest
 
 _log = logging.getLogger(__name__)
 
 RunFormat: TypeAlias = Literal["jsonl", "trec"]
 
-COLUMNS = ("document", "rank", "id", "notation", "name", "score", "confidence")
-"The header of a table of suggestions."
+COLUMNS = ("document", "rank", "id", "notation", "name", "score", "confidence", "none")
+"The header of a table of suggestions; none is the probability that no label fits the document."
 
-NUMBERS = frozenset(map(COLUMNS.index, ("rank", "score", "confidence")))
+NUMBERS = frozenset(map(COLUMNS.index, ("rank", "score", "confidence", "none")))
 "Places of the columns that hold numbers."
 
 
@@ -74,9 +74,8 @@ def run_lines(
     >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
     '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
     """
-    confidences = [] if run.confidences is None else [float(str(value)) for value in run.confidences]
-    nones = [None] * len(run) if run.none is None else [float(str(value)) for value in run.none]
-    scores, label_of = [float(str(value)) for value in run.scores], run.labels.tolist()
+    confidences, nones = list_or_nones(run.confidences, len(run.labels)), list_or_nones(run.none, len(run))
+    scores, label_of = shortest(run.scores), run.labels.tolist()
     for row, document_id in zip(range(len(run)), document_ids, strict=True):
         places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
         if format == "trec":
@@ -88,7 +87,7 @@ def run_lines(
                 scores[i],
                 name=labels[label_of[i]].name if labels else "",
                 notation=labels[label_of[i]].notation if labels else "",
-                confidence=confidences[i] if confidences else None,
+                confidence=confidences[i],
             )
             for i in places
         ]
@@ -98,22 +97,22 @@ def run_lines(
 
 
 def table_row(
-    document_id: str, rank: int, label: Label, name: str, score: float, confidence: float | None
+    document_id: str, rank: int, label: Label, name: str, score: float, confidence: float | None, none: float | None
 ) -> tuple[str, ...]:
     """A suggestion as a row under `COLUMNS`. name: of the label, as it is shown.
 
-    >>> table_row("d", 1, Label("2", ("Bees",), notation="59"), "Bees", 1.5, None)
-    ('d', '1', '2', '59', 'Bees', '1.5', '')
+    >>> table_row("d", 1, Label("2", ("Bees",), notation="59"), "Bees", 1.5, None, None)
+    ('d', '1', '2', '59', 'Bees', '1.5', '', '')
     """
-    sure = "" if confidence is None else f"{confidence:.3f}"
-    return document_id, str(rank), label.id, label.notation, one_line(name), f"{score:.6g}", sure
+    probabilities = ("" if each is None else f"{each:.3f}" for each in (confidence, none))
+    return document_id, str(rank), label.id, label.notation, one_line(name), f"{score:.6g}", *probabilities
 
 
 def csv_lines(table: Iterable[Sequence[str]]) -> Iterator[str]:
     """The header and rows of a table of suggestions as CSV; no cell is a formula to a spreadsheet.
 
-    >>> print(*csv_lines([("d", "1", "=x", "", "Bees, wasps", "-1.5", "")]))
-    d,1,'=x,,"Bees, wasps",-1.5,
+    >>> print(*csv_lines([("d", "1", "=x", "", "Bees, wasps", "-1.5", "", "")]))
+    d,1,'=x,,"Bees, wasps",-1.5,,
     """
     rows = ([cell if place in NUMBERS else escape_formula(cell) for place, cell in enumerate(row)] for row in table)
     return table_lines(rows, "csv")
@@ -173,9 +172,9 @@ def read_run(
     labels: Mapping[str, int],
     digests: dict[str, str] | None = None,
 ) -> Run:
-    """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
+    """Read a run file into a row for each of the documents, in their order.
 
-    digests: gets the digests of the texts that were tagged, by id, where the file has them (`keep_matching`).
+    labels: id -> index in the vocabulary. digests: receives digests of the tagged texts by id, if the file has them.
     Suggestions with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read
     as `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the line where there is one: an
     unknown document or label, a document or label twice, a document without a line, a score that is not finite or is

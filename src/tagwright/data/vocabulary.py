@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.core.checked import find_nearest, show
+from tagwright.core.checked import accept_old_name, find_nearest, show
 from tagwright.core.display import FIRST, html_table, list_first, plural
 from tagwright.core.extras import require
 from tagwright.core.garbage import pause_collection
@@ -128,8 +128,9 @@ class Vocabulary(Sequence[Label]):
         *,
         language: str | None = None,
         likely: Callable[[], str] = str,
-        format: Format | None = None,  # noqa: A002
+        input_format: Format | None = None,
         encoding: str = "",
+        format: Format | None = None,  # noqa: A002 - its name until 0.10
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
@@ -155,8 +156,9 @@ class Vocabulary(Sequence[Label]):
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
+        chosen = accept_old_name("format", "input_format", format, input_format)
         with pause_collection():
-            located = _read_located(Path(path), language, likely, _format(Path(path), format), encoding)
+            located = _read_located(Path(path), language, likely, _format(Path(path), chosen), encoding)
             labels = [label for _, label in located]
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
@@ -255,7 +257,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The codes of the languages in which labels have names, sorted; none where the file does not say them.
+        """The codes of the languages in which labels have names, sorted; none if the file does not state them.
 
         >>> birds = Label("1", ("Birds",), languages=(("sv", "Fåglar"), ("en", "Birds")))
         >>> Vocabulary([birds, Label("2", ("Owls",))]).languages
@@ -265,7 +267,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def replacements(self) -> Mapping[str, tuple[str, ...]]:
-        """Id of a concept that is out of use -> ids of the labels that replace it, as far as the file says so."""
+        """Id of a discontinued concept -> ids of the labels that replace it, according to the file."""
         found = dict[str, tuple[str, ...]]()
         for position, replaced in self.texts("replaces"):
             for old in replaced:
@@ -279,7 +281,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def language_of_names(self) -> str:
-        """The code of the language that most of the first preferred names are in; blank where none is told."""
+        """The code of the language of most of the first preferred names; blank if it is not recognised."""
         first = self[:1000]
         counts = Counter(code for label in first for code, name in label.languages if name == label.name)
         return next((code for code, _ in counts.most_common(1)), "")
@@ -323,7 +325,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def source(self) -> str:
-        """MARC's code of this vocabulary, such as "gnd", where its ids tell it; else blank."""
+        """MARC's code of this vocabulary, such as "gnd", if its ids tell it; else blank."""
         return recognise_source(self.ids)[0]
 
     @cached_property
@@ -331,12 +333,12 @@ class Vocabulary(Sequence[Label]):
         return names_of_source(self.ids)
 
     def subjects(self, document: Document) -> Iterator[tuple[str, str, int | None, str]]:
-        """Each label that a document came with, the code of its vocabulary, its position, and of another one the code.
+        """Yield each label of a document: its text, its code, its position, and the code of another vocabulary.
 
-        What a record says to be of another vocabulary, by a code or by the form of an id, is none of these labels,
-        whatever its name; nor is a subdivided heading the main one. Where the ids of these labels do not tell which
-        vocabulary they are of, a subject with a code is one of them by its id alone, unless the user has named the code
-        (`--columns labels=CODE`). A subject without a code is found as `resolve` does.
+        A subject of another vocabulary, by its code or the form of its id, is no label here, whatever its name; nor is
+        a subdivided heading the main one. If the ids of these labels do not tell their vocabulary, a subject with a
+        code is one of them by its id alone, unless the user has named the code (`--columns labels=CODE`). A subject
+        without a code is found as `resolve` does.
 
         >>> bees = Vocabulary([Label("http://www.yso.fi/onto/yso/p1", ("Bees",))])
         >>> record = Document("1", labels=("Bees", "<http://id.loc.gov/authorities/subjects/sh1> Bees", "Bees--Flight"))
@@ -347,7 +349,7 @@ class Vocabulary(Sequence[Label]):
             yield text, code, *self.subject(text, code, chosen)
 
     def subject(self, text: str, code: str = "", chosen: str = "") -> tuple[int | None, str]:
-        """The position of one subject, and the code of the vocabulary that it is of, if that is another one.
+        """The position of one subject, and the code of its vocabulary, if that is another one.
 
         code: that of its vocabulary. chosen: the one that the user has named. Both may be blank.
         """
@@ -392,8 +394,8 @@ class Vocabulary(Sequence[Label]):
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        Subjects of other vocabularies are no labels (`subjects`), and counted in the log. A label that the vocabulary
-        lacks is several where separators stand between labels that it has, as in "Bees; Honey". unknown: what to do
+        Subjects of other vocabularies are no labels (`subjects`) and are counted in the log. A label that the
+        vocabulary lacks is split at separators if all parts are labels, as in "Bees; Honey". unknown: what to do
         about others that it lacks, and names that several labels share; a warning gives the number of each, the first
         few, and the first document. Raises InputError naming document and label for "error".
         """
@@ -434,7 +436,7 @@ class Vocabulary(Sequence[Label]):
         )  # fmt: skip
 
     def with_hint(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The documents; where none has a label, a warning names metadata that look like labels, by name or values."""
+        """Yield the documents; if none has a label, warn of metadata that look like labels, by name or values."""
         count, labelled, held = 0, False, dict[str, list[str]]()
         for document in documents:
             count, labelled = count + 1, labelled or bool(document.labels)
@@ -698,7 +700,7 @@ def _format(path: Path, wanted: Format | None) -> Format:
         raise InputError(NOT_READ, path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {show(suffix)}, expected one of {', '.join(_SUFFIXES)}"
-        remedy = "rename it, or in Python give format=" + ", ".join(formats)
+        remedy = "rename it, or in Python give input_format=" + ", ".join(formats)
         raise ConfigError(f"{path}: {problem}; {remedy}")
     return wanted or ("names" if is_published(path) else _SUFFIXES[suffix])
 

@@ -56,7 +56,7 @@ class Scores(Mapping[str, Score]):
 
     documents: the number that was scored. measures: name -> score over all documents, from 0 to 1. slices: name -> the
     scores of a part of the documents or labels, itself without slices. calibration: of the confidences; None where the
-    run has none. Its measures are in the mapping too. none: how well documents are told apart that no label fits.
+    run has none. Its measures are in the mapping too. none: how well documents that no label fits are recognised.
 
     >>> scores = Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})
     >>> dict(scores), scores["P@1"].high, scores.rows()
@@ -375,29 +375,28 @@ SENTENCES = {
     "R": "Recall: of a document's right labels, the share that is among the first k suggestions.",
     "F1": "The harmonic mean of precision and recall of the first k suggestions of each document, averaged over the "
     "documents; the main measure of Annif.",
-    "nDCG": "Like precision, but a right label counts more the earlier it stands; 100 is the best possible order.",
+    "nDCG": "Like precision, but a right label counts more the higher it ranks; 100 is the best possible order.",
     "success": "The share of documents with at least one right label among the first k suggestions.",
     "micro-F1": "F1 over all documents together: of their first k suggestions and their right labels, each summed.",
-    "micro-P": "The share that is right of the first k suggestions of all documents: only those that are made count.",
+    "micro-P": "The share of right ones among the suggestions made for all documents, at most k for each.",
     "macro-F1": "F1 of each label by itself, averaged over the labels: rare labels count as much as common ones.",
-    "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
+    "macro-F1-tail": "macro-F1 over labels with 1 to 9 training documents.",
     "hP": "Precision over the first k suggestions and the right labels, each with all labels above them: a suggestion "
     "near a right label counts in part (Kiritchenko et al. 2006).",
     "hR": "Recall in the same way: of the right labels and those above them, the share that is suggested.",
     "hF": "The harmonic mean of hP@k and hR@k.",
     "PSP": "Precision in which rare labels count more than common ones: each by its inverse propensity (A 0.55, B 1.5 "
-    "if no others are given; Jain et al. 2016). It is earned over possible rewards, both summed over all documents: no "
-    "mean of documents.",
+    "if no others are given; Jain et al. 2016). Earned and possible rewards are summed over documents, not averaged.",
     "PSnDCG": "nDCG in which rare labels count more than common ones, in the same way.",
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",
-    "ECE": "Calibration error: how far confidence is from the share that is right, on average over ten groups of the "
-    "first k suggestions that are equally sure; 0 is best.",
+    "ECE": "Calibration error: how far confidence is from the share of right labels, on average over ten groups of "
+    "similarly sure suggestions among the first k; 0 is best.",
     "Brier": "The mean squared distance of the confidence of the first k suggestions from 100 where they are right and "
     "from 0 where they are wrong; 0 is best.",
-    "AURC": "The share of wrong labels among the accepted when the surest are accepted first, averaged over how many "
-    "of the first ten suggestions are accepted; low is good.",
-    "AUGRC": "The share of suggestions that is both accepted and wrong, averaged in the same way: the few surest do "
+    "AURC": "The share of wrong labels among the accepted ones if the surest are accepted first, averaged over the "
+    "numbers accepted of the first ten suggestions; low is good.",
+    "AUGRC": "The share of suggestions that are both accepted and wrong, averaged in the same way: the few surest do "
     "not decide it; low is good.",
 }
 """Kind of measure -> its meaning, with k for the number. A new kind is a function of `metrics`, a sentence here, and a

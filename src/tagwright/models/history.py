@@ -151,7 +151,7 @@ class Models:
         return dataset.compare(runs, task)
 
     def promote(self, version: str | int) -> Version:
-        """Put a version in use; warn of others measured better on the same documents, and where confidences end.
+        """Put a version in use; warn if others were better on the same documents, or if confidences are lost.
 
         Raises ConfigError for one that is not there.
         """
@@ -160,7 +160,7 @@ class Models:
         return _version(self._versions.promote(version))
 
     def rollback(self) -> Version:
-        """Put the version in use that was so before the present one. Raises ConfigError if there was none."""
+        """Put the previous version back in use. Raises ConfigError if there was none."""
         return _version(self._versions.rollback())
 
     def prune(self, keep: int) -> list[str]:

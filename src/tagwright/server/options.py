@@ -30,11 +30,11 @@ class Listening:
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8765
     token: Annotated[
-        str | None, typer.Option(envvar="TAGWRIGHT_TOKEN", help="The token of clients: Authorization: Bearer TOKEN.")
+        str | None, typer.Option(envvar="TAGWRIGHT_TOKEN", help="Token that clients send: Authorization: Bearer TOKEN.")
     ] = field(default=None, repr=False)  # no secret in a log
     tokens: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A file of tokens, TOKEN ROLE NAME a line; roles: suggest, review, admin."),
+        typer.Option(metavar="FILE", help="File with lines of TOKEN ROLE NAME; roles: suggest, review, admin."),
     ] = None
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Accept requests from other machines without a token.")
@@ -97,12 +97,12 @@ class ServerOptions(Listening):
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The folder of the versions that reviewers train of the first model, served from here the next time. "
-            "By default that of --model if it holds versions, or else FILE-versions beside --reviews.",
+            help="Folder for versions of the first model that reviewers train; later starts serve them from there. By "
+            "default --model, if that is a folder of versions, or else FILE-versions beside --reviews.",
         ),
     ] = None
     watch: Annotated[
-        bool, typer.Option("--watch", help="Follow the promotions of `tagwright models FOLDER`, without a pause.")
+        bool, typer.Option("--watch", help="Switch to versions that `tagwright models` promotes, without a pause.")
     ] = False
     log_format: Annotated[
         LogFormat,
@@ -113,22 +113,22 @@ class ServerOptions(Listening):
         Written(log=True),
         typer.Option(
             metavar="FILE",
-            help="Append a line of JSON for each answered document: time, who, model, digest of the text, labels.",
+            help="Append a JSON line for each answered document: time, user, model, digest of the text, labels.",
         ),
     ] = None
     user_header: Annotated[
-        str, typer.Option(metavar="NAME", help="Header in which --proxies name the user, as X-Forwarded-User.")
+        str, typer.Option(metavar="NAME", help="Header in which --proxies name the user, such as X-Forwarded-User.")
     ] = ""
     proxies: Annotated[
         str,
         typer.Option(
             metavar="ADDRESSES",
             envvar="FORWARDED_ALLOW_IPS",
-            help="Proxies to believe, separated by commas, of X-Forwarded-For and --user-header; by default none.",
+            help="Proxies whose X-Forwarded-For and --user-header are trusted, separated by commas; by default none.",
         ),
     ] = ""
     drain: Annotated[
-        float, typer.Option(min=0, help="Seconds for which requests are accepted after SIGTERM, with /ready 503.")
+        float, typer.Option(min=0, help="Seconds to accept requests after SIGTERM, while /ready answers 503.")
     ] = 0.0
 
     def __post_init__(self) -> None:

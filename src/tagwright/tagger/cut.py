@@ -26,7 +26,7 @@ def cut_ranking(
     own: Longs | None = None,
     served: SuggestOptions | None = None,
 ) -> Run:
-    """Return the labels to suggest of a ranking.
+    """Return the labels to suggest from a ranking.
 
     own: (documents,) the label that each document is itself, which is left out, -1 for none; None: all -1. served:
     options whose conditions hold too. Conditions and broader labels come before the cut, so that it is filled. Raises

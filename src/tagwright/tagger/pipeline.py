@@ -46,7 +46,7 @@ from tagwright.tagger.cut import allowed_by, cut_ranking
 from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
 from tagwright.text.batch import Batch
 from tagwright.translation import translate_names
-from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_nones
+from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_nones, shortest
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
@@ -72,11 +72,11 @@ class Suggestion:
     """One suggested label of a document: its id, preferred name and score, best first in a list of them.
 
     score: on the tagger's own scale, comparable within a document. confidence: the probability that the label is right,
-    from 0 to 1; None where the tagger does not estimate it. notation: the label's place in a classification; empty
-    where it has none. evidence: of each stage that suggests the label, if requested, by what the stage adds to the
-    score. neighbours: the documents that share the label, for each requested meta-path. With the evidence too:
-    contributions: what each stage or group of features adds to the score, the largest first. translated: the translated
-    names by which texts find the label too. estimate: what made the confidence; None where that is not known.
+    from 0 to 1; None if the tagger does not estimate it. notation: the label's place in a classification; empty if it
+    has none. evidence: that of each stage that suggests the label, if requested, ordered by contribution to the score.
+    neighbours: the documents that share the label, for each requested meta-path. contributions: with the evidence, what
+    each stage or group of features adds to the score, largest first. translated: translated names by which texts find
+    the label. estimate: how the confidence was computed; None if that is not known.
     """
 
     id: str
@@ -102,8 +102,8 @@ class Suggestion:
     def to_dict(self, text: str | None = None) -> dict[str, Any]:
         """Return plain values for JSON, as `/api/suggest` answers them.
 
-        text: of the document, where the suggestion is explained: then also reasons, evidence with at most 1,000
-        characters of each span, translated names, and what made the confidence.
+        text: the document's, if the suggestion is explained: this adds reasons, evidence with at most 1,000 characters
+        of each span, translated names, and how the confidence was computed.
 
         >>> Suggestion("638.1", "Bees", 1.5).to_dict()
         {'id': '638.1', 'name': 'Bees', 'notation': '', 'score': 1.5, 'confidence': None}
@@ -130,8 +130,8 @@ class Suggestion:
 class Suggestions(list[Suggestion]):
     """The suggestions of one document, best first: a list that a notebook shows as a table.
 
-    none: the probability that no label of the vocabulary fits the document; None: not estimated. text: of the document
-    where the suggestions are explained, shown with its evidence marked; else empty. A slice is a plain list.
+    none: the probability that no label of the vocabulary fits the document; None: not estimated. text: the document's,
+    shown with its evidence marked, if the suggestions are explained; else empty. A slice is a plain list.
     """
 
     def __init__(self, suggestions: Iterable[Suggestion] = (), text: str = "", none: float | None = None) -> None:
@@ -163,9 +163,9 @@ class Suggestions(list[Suggestion]):
 class Tagger:
     """A pipeline over one vocabulary. Labels are data: exchanging them needs no training.
 
-    `read`: every stage reads a batch of documents. `retrieve`: the retrievers find candidates. `pool`: which of them
-    are ranked. `rank`: steps make one ranking of what retrievers and re-rankers say of the pool. `tag` and `suggest` do
-    all that batch by batch, and cut.
+    `read`: every stage reads a batch of documents. `retrieve`: the retrievers find candidates. `pool`: some of them are
+    selected. `rank`: steps turn the scores of retrievers and re-rankers into one ranking. `tag` and `suggest` do all of
+    this batch by batch, and cut the ranking.
     """
 
     vocabulary: Vocabulary
@@ -174,14 +174,14 @@ class Tagger:
     "Stages that score the candidates of the retrievers, and find none."
     pool: PoolOptions = field(default_factory=PoolOptions)
     steps: Sequence[Step] = field(default_factory=lambda: (WeightedSum(),))
-    "What makes the ranking, one after the other, confidences among them."
+    "The steps that make the ranking and its confidences, in order."
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
     estimates_none: bool = True
-    "Whether confidences know that perhaps no label fits; taggers saved by 0.10 answer as they did."
+    "Whether confidences allow for no label fitting; taggers saved by 0.10 answer as before."
 
     combiner: InitVar[Any] = None
-    "A combiner of another package in place of steps; goes with 0.12."
+    "A combiner of another package instead of steps; removed in 0.12."
     _hidden: tuple[tuple[str, ...], ...] = field(default=(), init=False, repr=False, compare=False)
     "For each step the stages that other steps alone use."
 
@@ -272,12 +272,12 @@ class Tagger:
 
     @property
     def languages(self) -> list[str]:
-        """Return the languages of texts for which stages were made; none where all texts are read by the same ones."""
+        """Return the languages that have stages of their own; none if the same stages read all texts."""
         return next((stage.known for stage in self.stages.values() if isinstance(stage, ByLanguage)), [])
 
     @property
     def meanings(self) -> dict[str, str]:
-        """Return what each stage sees in a document, in plain words, for people who read explanations."""
+        """Return what each stage sees in a document, in plain words for explanations."""
         return {name: stage.meaning for name, stage in self.stages.items()}
 
     def read(self, documents: Sequence[Document]) -> dict[str, Any]:
@@ -318,7 +318,7 @@ class Tagger:
     def cut(
         self, documents: Sequence[Document], ranking: Run, options: SuggestOptions, served: SuggestOptions | None = None
     ) -> Run:
-        """Return the labels to suggest of a ranking of these documents, see `cut.cut_ranking`."""
+        """Return the labels to suggest from a ranking of these documents, see `cut.cut_ranking`."""
         own = self.vocabulary.own(documents) if options.exclude_self else None
         if options.thresholds:
             ranking = self._thresholds().cut(ranking)
@@ -364,9 +364,9 @@ class Tagger:
 
         documents: a text, Document or record; or several, a column or table (pandas, polars, Arrow, Hugging
         Face), a Corpus, a Path to read. progress: show progress bars on a terminal. rules: min_score, min_confidence
-        leave out labels with less; best_cut=True keeps the number of labels with the highest expected F1, estimated
+        leave out labels below them; best_cut=True keeps the number of labels with the highest expected F1, estimated
         from confidences; thresholds=True those that reach the threshold of their label; exclude_self=True leaves out
-        the label that has the id of the document; only, without are conditions on labels, such as "notation:33*", and
+        the label with the document's own id; only, without are conditions on labels, such as "notation:33*", and
         hierarchy, per_branch ask for narrow or broad labels, see `SuggestOptions`. Raises InputError for anything that
         is not a document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates no
         confidences, for thresholds if it has none, and for a condition that no label fulfils.
@@ -603,7 +603,7 @@ class Tagger:
         """The suggestions of each document of a run over the vocabulary in turn, best first."""
         terms = map(self.vocabulary.__getitem__, run.labels.tolist())
         confidences = list_or_nones(run.confidences, len(run.labels))
-        parts = zip(terms, run.scores.tolist(), confidences, strict=True)
+        parts = zip(terms, shortest(run.scores), confidences, strict=True)
         suggestions = [
             Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts
         ]

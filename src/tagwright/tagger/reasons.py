@@ -60,9 +60,9 @@ class Evidence:
 class Reason:
     """One reason of a suggestion: a stage, or a group of features of a learned combiner.
 
-    added: what it adds to the score, as far as the combiner can say: of a weighted sum they sum up to the score, of a
-    learned combiner they compare the label with the other candidates of the document. rank: of the label in the stage,
-    if it is one of the first five. spans: of the text. remark: why a good rank lowers the score, or "".
+    added: its contribution to the score, if the combiner can tell: in a weighted sum they add up to the score; in a
+    learned combiner they compare the label with the document's other candidates. rank: the label's in the stage, if
+    among the first five. spans: those in the text. remark: why a good rank lowers the score, or "".
     """
 
     name: str

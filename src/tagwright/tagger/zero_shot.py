@@ -89,29 +89,28 @@ class StageOptions(Checked):
     ["+bm25", "-dense"] adds one to the default and leaves one out."""
 
     encoder: str = AUTO
-    """The encoder of the dense stage: "auto", the packaged one where it is installed, of several those that suit the
-    languages (see `choose_encoder`), otherwise none, as a line says; in Python also an object with `encode(texts)` or a
-    function of texts, with which a tagger cannot be saved; "minilm", the packaged one; "static", averaged token vectors
-    that are distilled from it once, much faster; a folder; or a Hugging Face id, with @revision if need be, which is
-    fetched where it is not on this machine. Two are joined by "+", as in "minilm+multilingual": the second is the stage
-    dense-2."""
+    """The encoder of the dense stage: "auto", the installed packages that suit the languages (see `choose_encoder`), or
+    none, with a message; "minilm", the packaged one; "static", averaged token vectors distilled from it once, much
+    faster; a folder; or a Hugging Face id, optionally with @revision, which is fetched if missing. Two are joined by
+    "+", as in "minilm+multilingual": the second is the stage dense-2. In Python also an object with `encode(texts)` or
+    a function of texts, with which a tagger cannot be saved."""
 
     precision: Precision = "auto"
-    """The precision of the encoder: auto is int8, else bfloat16, where this machine computes it right and faster, else
-    float32."""
+    """The precision of the encoder: auto is int8 or else bfloat16, if this machine computes it correctly and faster,
+    otherwise float32."""
 
     language: str = AUTO
     """The language of the names, for stemming, stop words and n-grams: a code or a name ("fi", "finnish"), several as
     "de+en"; "auto" recognises it, "none" turns them off."""
 
     translation: bool = True
-    """Whether labels are also searched by what their names are in another main language of the vocabulary, as far as
-    labels with names in both teach it: see `translation`."""
+    """Whether labels are also searched by translations of their names into another main language of the vocabulary,
+    learned from labels with names in both: see `translation`."""
 
     labels_per_document: Positive | None = None
-    """How many labels a document has as a rule, which texts tell only in part. On each of five corpora, with the model
-    of the confidences fitted on the other four, ECE@5 was at most 0.1 without it; it helps most where documents have
-    many labels. It changes nothing with fewer than 100 labels in the vocabulary."""
+    """The usual number of labels per document, which texts tell only in part. On each of five corpora, with the model
+    of the confidences fitted on the other four, ECE@5 was at most 0.11 without it; it helps most if documents have many
+    labels. It changes nothing with fewer than 100 labels in the vocabulary."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,13 +145,13 @@ class Config(StageOptions):
 
     weights: Literal["fixed"] | tuple[float, ...] | Mapping[str, float] | None = None
     """One per stage, or those of some stages, as in {dense=0.5}. "fixed": exact_match 0.5, bm25 and tfidf 1, dense 2.5.
-    None: the same, or, where 50 documents are given to learn from, weights that suit these: see `with_fitted_weights`.
-    The weight of dense was chosen without gold labels; that test is made of names and cannot judge exact_match, which
-    got the least of the weights tried."""
+    None: the same, or weights fitted to the documents if 50 are given: see `with_fitted_weights`. The weight of dense
+    was chosen without gold labels; that test is made of names and cannot judge exact_match, which got the least of the
+    weights tried."""
 
     title_match: float = 1.0
-    """The weight of what a title names exactly (stages/names/exact_match.py), with exact_match and dense, which can
-    lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
+    """The weight of names in titles (stages/names/exact_match.py), used with exact_match and dense, which can lower the
+    label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
     trust: bool = True
     "Whether dense and title_match lose weight on documents in a language that the encoder does not know."

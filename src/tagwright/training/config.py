@@ -21,17 +21,17 @@ OF_ENCODER = ("batch", "epochs", "steps", "learning_rate", "weight_decay", "drop
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig(checked.Checked):
-    """How to train. None: as the method trains this kind of encoder, see its STATIC and TRANSFORMER."""
+    """How to train. None: the method's value for this kind of encoder, see its STATIC and TRANSFORMER."""
 
     batch: BatchSize | None = None
     """Pairs in a batch, on all processes together; each pair's negatives are the others (RTS 3.2.3). If it is unset and
     there are few pairs, the method's own is halved."""
     epochs: checked.Positive | None = None
-    "How often all pairs are seen."
+    "Number of passes over all pairs."
     steps: checked.AtLeastOne | None = None
-    "How many batches are seen, instead of epochs."
+    "Number of batches, instead of epochs."
     learning_rate: checked.Positive | None = None
-    "AdamW's, the highest: it is reached after warm-up."
+    "AdamW's highest rate, reached after warm-up."
     warmup: checked.PartialShare | None = None
     "Share of the steps in which the learning rate rises linearly; None: 0.1."
     warmup_steps: checked.AtLeastZero | None = None
@@ -39,20 +39,20 @@ class TrainingConfig(checked.Checked):
     decay: checked.Probability | None = None
     "Share of the learning rate that is lost linearly after warm-up: 1 is all, 0 is a constant rate. None: 1."
     weight_decay: checked.NotNegative | None = None
-    "AdamW's; biases and the weights of norms have none. 0 is Adam."
+    "AdamW's weight decay, except for biases and the weights of norms. 0 is Adam."
     clip: checked.NotNegative | None = None
-    "Largest norm of the gradient over all weights; larger ones are clipped. 0 is no limit. None: mostly 1."
+    "Largest norm of the gradient over all weights; larger ones are clipped. 0 is no limit. None: usually 1."
     dropout: Dropout | None = None
-    """The texts with dropout in the transformer: "all", as in RTS and MACLR, those of pairs of equal texts ("same"),
-    which nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
+    """The texts with dropout in the transformer: "all", as in RTS and MACLR; "same", those of pairs of equal texts,
+    which nothing else distinguishes; or "off". None: usually "same", since "all" costs a third of the time."""
     activation_token_budget: checked.AtLeastZero | None = None
     "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
     validation: checked.PartialShare | None = None
-    "Share of the groups of pairs for validation: they measure the loss and choose the best weights."
+    "Share of the groups of pairs that measure the validation loss, by which the best weights are chosen."
     checkpoint_seconds: checked.NotNegative = 300.0
-    "Between checkpoints; 0 saves after every step."
+    "Seconds between checkpoints; 0 saves after every step."
     seed: checked.AtLeastZero = 0
-    "Same seed, machine and number of threads: same weights."
+    "The same seed, machine and number of threads give the same weights."
 
     def over(self, plan: "TrainingPlan") -> "TrainingPlan":
         """The plan of a method with what is set here."""

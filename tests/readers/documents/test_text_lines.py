@@ -111,10 +111,24 @@ def test_another_number_of_lines_is_an_error_with_the_line(tmp_path: Path) -> No
     )
 
 
-def test_texts_without_their_labels_are_refused(tmp_path: Path) -> None:
+def test_texts_without_their_matrix_are_documents_without_labels(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = of_pecos(tmp_path)
     (tmp_path / "Y.trn.npz").unlink()
-    assert refusal(path) == "X.trn.txt: holds a text in each line, but Y.trn.npz with their labels is not beside it"
+    assert [(document.text, document.labels) for document in read(path)] == [
+        ("Bees fly", ()),
+        ("Taxes", ()),
+        ("Ice", ()),
+    ]
+    assert caplog.messages == [f"{path}: its documents have no labels, as Y.trn.npz is not beside it"]
+
+
+def test_texts_without_their_file_of_labels_are_refused(tmp_path: Path) -> None:
+    path = of_attention(tmp_path)
+    (tmp_path / "train_labels.txt").unlink()
+    said = "train_raw_texts.txt: holds a text in each line, but train_labels.txt with their labels is not beside it"
+    assert refusal(path) == said
     other = path.rename(tmp_path / "texts.txt")
     assert refusal(other, format="lines").startswith(
         "texts.txt: does not say by its name where the labels of its lines"
@@ -130,7 +144,7 @@ def test_lines_of_a_data_set_are_never_one_text(name: str, options: dict[str, An
     (tmp_path / "Y.trn.txt").write_text("bees wings\ntax_law\n")
     said = refusal(tmp_path / name, **options)
     assert said.startswith(f"{name}: is a training file of another tool (XR-Transformer, PECOS, AttentionXML)")
-    assert said.endswith("give the texts, X.trn.txt or train_texts.txt: format=lines")
+    assert said.endswith("give the texts, X.trn.txt or train_texts.txt: input_format=lines")
 
 
 class Code:

@@ -20,16 +20,16 @@ def batch(
         Literal["jsonl", "trec", "csv", "parquet"],
         typer.Option(
             "--format",
-            help="What to write: run files (jsonl, trec), a table (csv) as `suggest --format csv`, or Parquet, which "
-            'needs the extra "parquet".',
+            help="Output format: run files (jsonl, trec), a table as in `suggest --format csv`, or Parquet (extra "
+            '"parquet").',
         ),
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,
     shard: Annotated[
-        str, typer.Option(metavar="i/n", help="Tag shards i, i + n, i + 2n, ... only: job i of n, from 0.")
+        str, typer.Option(metavar="i/n", help="Tag only shards i, i + n, i + 2n, ...: job i of n, from 0.")
     ] = "0/1",
     processes: Annotated[
-        int | None, typer.Option(min=1, help="Processes on this machine; if unset, half of the processors, at most 8.")
+        int | None, typer.Option(min=1, help="Processes on this machine; by default half of the processors, at most 8.")
     ] = None,
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".')
@@ -39,7 +39,7 @@ def batch(
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Tag any number of documents into a folder, shard by shard; the same command continues where it stopped.
+    """Tag any number of documents into a folder, shard by shard; the same command resumes an interrupted batch.
 
     Documents that cannot be read or tagged are listed in errors.jsonl, with the reason; the exit code is then 3.
     """

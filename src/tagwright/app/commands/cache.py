@@ -11,13 +11,13 @@ from tagwright.core.display import escape_controls, print_json
 
 
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove everything that is kept.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything from the cache.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what the cache holds: embeddings, parsed vocabularies, indexes of labels, the static encoder.
 
-    TAGWRIGHT_CACHE_LIMIT (2G) limits its size: the least recently used goes first. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
-    documents out of it. TAGWRIGHT_CACHE is its folder.
+    TAGWRIGHT_CACHE_LIMIT (2G) limits its size: entries used least recently go first. TAGWRIGHT_CACHE_DOCUMENTS=no
+    keeps documents out of it. TAGWRIGHT_CACHE is its folder.
     """
     from tagwright.core.cache import user_cache
 

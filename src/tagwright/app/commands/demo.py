@@ -4,7 +4,7 @@ from tagwright.app.arguments import Quiet
 
 
 def demo(_quiet: Quiet = False) -> None:
-    """Tag the functions of SciPy, which is installed here, with the headings of its manual, and score it."""
+    """Tag the functions of the installed SciPy with the headings of its manual, and score the result."""
     from tagwright.app import demo
 
     demo.run()

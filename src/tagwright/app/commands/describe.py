@@ -17,23 +17,23 @@ def describe(
     every: Annotated[bool, typer.Option("--all", help="Print every column and every warning.")] = False,
     candidates: Annotated[
         bool,
-        typer.Option("--candidates", help="Show how many gold labels each candidate stage finds at most: the ceiling."),
+        typer.Option("--candidates", help="Show the ceiling: how many gold labels each candidate stage can find."),
     ] = False,
     graph: Annotated[
-        bool, typer.Option("--graph", help="Show how many documents each usual meta-path joins, and its hubs.")
+        bool, typer.Option("--graph", help="Show how many documents each common meta-path joins, and its hubs.")
     ] = False,
     path: Annotated[
         list[str], typer.Option(metavar="EXPR", help='--graph: a meta-path, such as "P-A-P" or "P->P<-P".')
     ] = [],  # noqa: B006
     list_: Annotated[
-        bool, typer.Option("--list", help="--graph: print the neighbours of each document: JSON lines.")
+        bool, typer.Option("--list", help="--graph: print the neighbours of each document as JSON lines.")
     ] = False,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Describe the data: contents, problems, and applicable methods. Or their network, or candidates of a tagger.
+    """Describe the data: contents, problems and applicable methods; or their network, or a tagger's candidates.
 
-    Options of a tagger (--model, --set) and of what is scored (--only to --qrels) are those of --candidates.
+    --model, --set and the options from --only to --qrels belong to --candidates.
     """
     from tagwright.app import inputs, render
     from tagwright.data.vocabulary import to_vocabulary

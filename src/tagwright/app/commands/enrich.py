@@ -25,28 +25,26 @@ def enrich(
         typer.Option(
             "--source",
             metavar="CODE",
-            help="MARC's code of the vocabulary: gnd, lcsh; local for others. By default, the ids tell it.",
+            help="MARC code of the vocabulary: gnd, lcsh; local for others. By default derived from the ids.",
         ),
     ] = "",
-    agency: Annotated[str, typer.Option(metavar="CODE", help="MARC's code of the library that adds them.")] = "",
+    agency: Annotated[str, typer.Option(metavar="CODE", help="MARC code of the library that adds subjects.")] = "",
     run: Annotated[Path | None, typer.Option(help="A run file with the suggestions, instead of tagging.")] = None,
     reviews: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.sqlite",
-            help="A file of `tagwright serve --reviews`: write the accepted subjects; records without a review stay as "
-            "they are.",
+            help="A file of `tagwright serve --reviews`: write the accepted subjects; records without a review stay "
+            "unchanged.",
         ),
     ] = None,
     replace_gone: ReplaceGone = False,
     changed_texts: Annotated[
         bool,
-        typer.Option(
-            "--changed-texts", help="--reviews: decisions hold also where the text of a record has changed since."
-        ),
+        typer.Option("--changed-texts", help="--reviews: also use decisions on records whose text has changed since."),
     ] = False,
     undecided: Annotated[
-        bool, typer.Option("--open", help="--reviews: suggestions without a verdict too, of --run or the tagger.")
+        bool, typer.Option("--open", help="--reviews: also write open suggestions of --run or the tagger.")
     ] = False,
     _quiet: Quiet = False,
 ) -> None:

@@ -42,10 +42,10 @@ def evaluate(
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
     candidates: Annotated[
-        Path | None, typer.Option(help="What is ranked of each document: *_candidates.json of MICoL or FuTex.")
+        Path | None, typer.Option(help="Rank only these candidates: *_candidates.json of MICoL or FuTex.")
     ] = None,
     out_of_domain: Annotated[
-        list[str], typer.Option(help="Documents that no label fits: is that seen? Their labels are not read.")
+        list[str], typer.Option(help="Documents that no label fits: does the tagger notice? Their labels are not read.")
     ] = [],  # noqa: B006
     measures: Measures = "",
     per_label: Annotated[
@@ -55,9 +55,9 @@ def evaluate(
     ] = None,
     report: Report = None,
     tune: Annotated[
-        str, typer.Option(metavar="AIM", help="Find thresholds for `suggest --thresholds`: by f1, or precision=0.8.")
+        str, typer.Option(metavar="AIM", help="Tune thresholds for `suggest --thresholds`, by f1 or precision=0.8.")
     ] = "",
-    output: Annotated[Path | None, typer.Option(help="With --tune: save the tagger with its thresholds there.")] = None,
+    output: Annotated[Path | None, typer.Option(help="With --tune: where to save the tagger with thresholds.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -132,8 +132,8 @@ def compare(
     scoring: Measuring,
     arranged: Arranged,
     labels: LabelFile = None,
-    run: Annotated[list[Path], typer.Option(help="A run file; give two or more, or taggers.")] = [],  # noqa: B006
-    model: Annotated[list[Path], typer.Option(help="A saved tagger beside others or runs.")] = [],  # noqa: B006
+    run: Annotated[list[Path], typer.Option(help="A run file; give two or more runs or taggers.")] = [],  # noqa: B006
+    model: Annotated[list[Path], typer.Option(help="A saved tagger; may be repeated.")] = [],  # noqa: B006
     language: Language = "",
     train: Train = [],  # noqa: B006
     measures: Measures = "",
@@ -141,7 +141,7 @@ def compare(
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Compare runs and taggers over the same documents, every two of them: differences, intervals, paired tests."""
+    """Compare runs and taggers on the same documents, pair by pair: differences, intervals, paired tests."""
     from tagwright.app import inputs, render
     from tagwright.auto.gain import recorded_gain
     from tagwright.evaluation import dataset

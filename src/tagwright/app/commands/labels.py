@@ -17,7 +17,7 @@ def labels(
     _reading: Reading,
     output_format: Annotated[
         Literal["jsonl", "csv", "tsv", "skos"],
-        typer.Option("--format", help="How to print; skos is Turtle, with what SKOS can say."),
+        typer.Option("--format", help="Output format; skos is Turtle, limited to what SKOS can express."),
     ] = "jsonl",
     encode: Annotated[
         bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method and cache the vectors.")
@@ -26,7 +26,7 @@ def labels(
         bool, typer.Option("--verify", help="Check every byte of --model, and whether --labels are still its labels.")
     ] = False,
     keywords: Annotated[
-        int | None, typer.Option(min=1, help="Print this many keywords per label; the tagger is one of `train svm`.")
+        int | None, typer.Option(min=1, help="Print this many keywords per label of a tagger from `train svm`.")
     ] = None,
     describe: Annotated[
         str,
@@ -38,18 +38,17 @@ def labels(
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Print the labels of a file or a saved tagger as they were read, or their keywords, to edit for `train depl`.
+    """Print the labels of a file or a saved tagger, or their keywords, which you can edit for `train depl`.
 
-    Read again, what is printed gives equal labels. --encode encodes a vocabulary beforehand; otherwise only the
+    Printed labels can be read again unchanged. --encode encodes a whole vocabulary in advance; otherwise only the
     candidates of the first documents are encoded.
 
-    --verify reads all of a tagger, of which loading checks 64 MB and the sizes of larger files. The exit code is 1 if
-    labels were added, are gone, or have another preferred name. Of a tagger, or of --labels alone, it names the labels
-    that no text can be found to name, such as those called by a stop word, each with the reason.
+    --verify checks every byte of a tagger; loading checks only 64 MB and the sizes of larger files. The exit code is 1
+    if labels were added, removed or renamed. For a tagger, or for --labels alone, it also lists labels that no text can
+    match by name, such as stop words, each with the reason.
 
-    --describe writes the vocabulary with descriptions that say by which model and instructions they were made, and
-    when. Review them as you like. --set is then an option of the language model: those with llm. in
-    `tagwright train zero_shot --options`.
+    --describe writes the vocabulary with generated descriptions, each with its model, instructions and date, for you to
+    review. --set then takes options of the language model: those with llm. in `tagwright train zero_shot --options`.
     """
     from tagwright.app import inputs, render
     from tagwright.data.vocabulary import Vocabulary

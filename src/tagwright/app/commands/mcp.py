@@ -20,11 +20,11 @@ def mcp(
     language: Language = "",
     _encoding: Encoding = "",
     settings: Settings = [],  # noqa: B006
-    http: Annotated[bool, typer.Option("--http", help="Answer over HTTP, at /mcp; else on standard input.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Answer over HTTP at /mcp, not on standard input.")] = False,
     listening: Listening,
     _quiet: Quiet = False,
 ) -> None:
-    """Serve an assistant the tools suggest, explain and search_labels (MCP). Needs the extra "mcp"."""
+    """Offer assistants the tools suggest, explain and search_labels (MCP). Needs the extra "mcp"."""
     require("mcp", "mcp")
     import asyncio
 

@@ -23,19 +23,19 @@ def models(
     first: Annotated[
         str, typer.Argument(metavar="[MODEL|VERSION]", help="add: a saved tagger; compare, promote: a number.")
     ] = "",
-    second: Annotated[str, typer.Argument(metavar="[VERSION]", help="compare: with another than the one in use.")] = "",
-    test: Annotated[list[str], typer.Option(metavar="DOCS", help="compare: labelled documents; repeatable.")] = [],  # noqa: B006
+    second: Annotated[str, typer.Argument(metavar="[VERSION]", help="compare: instead of the one in use.")] = "",
+    test: Annotated[list[str], typer.Option(metavar="DOCS", help="compare: labelled documents; may be repeated.")] = [],  # noqa: B006
     skip_unlabelled: SkipUnlabelled = False,
     unknown: Unknown = "warn",
-    keep: Annotated[int | None, typer.Option(min=1, help="prune: how many of the newest to keep.")] = None,
+    keep: Annotated[int | None, typer.Option(min=1, help="prune: number of newest versions to keep.")] = None,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Keep the versions of a model, each with its record and model card, and say which one is in use.
+    """Manage the versions of a model, each with its record and model card, one of them in use.
 
-    list them; add MODEL, a copy of a saved tagger; compare VERSION with the one in use, or with another VERSION, on the
-    documents of --test, by paired tests; promote VERSION, so that it is in use; rollback to the one before; prune old
-    ones, which never removes the one in use nor the one before it. Every other command takes FOLDER as --model for the
+    Actions: list the versions; add MODEL, as a copy of a saved tagger; compare VERSION with the one in use, or with
+    another, by paired tests on the documents of --test; promote VERSION to use; rollback to the version before; prune
+    old versions, but not the one in use or the one before it. Other commands accept FOLDER as --model and take the
     version in use.
     """
     from tagwright.models import Models

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 def monitor(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A log of tagged documents.")],
     reviews: Annotated[
-        Path | None, typer.Option(metavar="FILE.sqlite", help="A review file, for the acceptance.")
+        Path | None, typer.Option(metavar="FILE.sqlite", help="A review file, for the acceptance rate.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what has changed in a log that `serve`, `batch` or `suggest` has written with --monitor FILE.
+    """Report changes in a log that `serve`, `batch` or `suggest` has written with --monitor FILE.
 
-    The last documents of each version of a tagger are compared with those of its training, or the first ones:
+    The last documents of each version of a tagger are compared with its training documents or the first ones:
     languages, floods of one label, documents without a likely label, mean confidence, acceptance by reviewers.
     """
     from tagwright.monitoring import Watch

@@ -13,15 +13,17 @@ def read(
     reading: Reading,
     output: Annotated[
         Literal["json", "jsonl", "qrels"],
-        typer.Option("--format", help="How to print; jsonl can be read again; qrels are the gold labels, as in TREC."),
+        typer.Option(
+            "--format", help="Output format; jsonl can be read again, qrels are gold labels for TREC's tools."
+        ),
     ] = "json",
     labels: LabelFile = None,
     _quiet: Quiet = False,
 ) -> None:
     """Print documents as they were read, as JSON: title, abstract, nested sections, metadata.
 
-    With --format jsonl, print a line for each, which gives the same document when it is read again. With --format
-    qrels, print their gold labels instead, with --labels those that are in it, to evaluate runs with other programs.
+    --format jsonl prints a line for each document, which can be read again unchanged. --format qrels prints gold
+    labels instead, to evaluate runs with other programs; with --labels, only those in the vocabulary.
     """
     from tagwright.app import inputs, render
     from tagwright.data.trec import qrels_lines

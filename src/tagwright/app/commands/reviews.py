@@ -46,32 +46,29 @@ def reviews(
         bool,
         typer.Option(
             "--import",
-            help="Add the decisions of more files to the first one, which is made if missing: review files, exports of "
-            "--format decisions or verdicts, or labelled documents with --reviewer. Where reviewers differ, both "
+            help="Add the decisions of further files to the first, which is created if missing: review files, exports "
+            "in --format decisions or verdicts, or labelled documents with --reviewer. If reviewers disagree, both "
             "verdicts stay.",
         ),
     ] = False,
-    reviewer: Annotated[
-        str, typer.Option(metavar="NAME", help="--import: who decided on the labels of documents.")
-    ] = "",
+    reviewer: Annotated[str, typer.Option(metavar="NAME", help="--import: who labelled the documents.")] = "",
     sample: Annotated[
-        bool, typer.Option("--sample", help="Choose documents of DOCS without labels to label next; print their ids.")
+        bool, typer.Option("--sample", help="Choose unlabelled documents from DOCS to label next; print their ids.")
     ] = False,
     backup: Annotated[
         Path | None,
         Written(),
-        typer.Option(metavar="COPY", help="Copy all of the review to this file, also while a server has it open."),
+        typer.Option(metavar="COPY", help="Copy the whole review to this file, even while a server has it open."),
     ] = None,
     output: Annotated[
         Output | None,
         typer.Option(
             "--format",
-            help="Of --export; jsonl: labelled documents, for train; tsv, annif: for Annif; all three without those "
-            "reviewed blind; blind: these, for evaluate; verdicts: JSON, one per line; decisions: the same with all "
-            "that --import needs; uris: one line per label; csv: "
-            "one row per document, with names beside the ids by --labels or --model, and other headers by --columns; "
-            "xlsx: the same as an Excel workbook, > FILE.xlsx; label_studio, argilla: as these tools take suggestions. "
-            "Of --sample; text: ids; jsonl: with titles.",
+            help="With --export: jsonl, for train, and tsv and annif, for Annif, leave out documents reviewed blind; "
+            "blind has only these, for evaluate; verdicts, a JSON line each; decisions, the same with all that "
+            "--import needs; uris, a line per label; csv, a row per document, with names if --labels or --model is "
+            "given and headers by --columns; xlsx, the same for > FILE.xlsx; label_studio and argilla, as suggestions "
+            "for these tools. With --sample: text, ids; jsonl, with titles.",
             show_default="jsonl; text",
         ),
     ] = None,

@@ -29,7 +29,7 @@ def suggest(
     path: Annotated[
         list[str],
         typer.Option(
-            metavar="EXPR", help="A meta-path, such as P->P<-P: show neighbours with the same label as evidence."
+            metavar="EXPR", help="A meta-path, such as P->P<-P, by which neighbours with the same label are evidence."
         ),
     ] = [],  # noqa: B006
     paths: Annotated[

@@ -17,11 +17,11 @@ class JobOptions(Basis):
 
     unknown: Unknown = "warn"
     check: Annotated[
-        bool, typer.Option(help="Compare with zero_shot on a tenth of the labelled documents; not of auto.")
+        bool, typer.Option(help="Compare with zero_shot on a tenth of the labelled documents; not for auto.")
     ] = True
     output: Annotated[Path | None, typer.Option(help="Where to save the tagger.")] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was interrupted.")] = False
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger saved there.")] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger saved at --output.")] = False
     fuse: Annotated[
         bool, typer.Option("--fuse", help="Add the stages of the zero-shot method: names, words, meaning.")
     ] = False
@@ -33,10 +33,10 @@ class JobOptions(Basis):
     ] = None
     reviews: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="auto: learn from decisions of reviewers, a file of `serve`."),
+        typer.Option(metavar="FILE", help="auto: learn from reviewers' decisions, a file of `serve --reviews`."),
     ] = None
     share_of_labels: Annotated[
-        float | None, typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.")
+        float | None, typer.Option(help="finetune: learn from this share of the labels; 0.01 is 1%.")
     ] = None
     share_of_pairs: Annotated[
         float | None, typer.Option(help="finetune: learn from this share of the documents' labels.")
@@ -52,21 +52,21 @@ def train(
     job: JobOptions,
     docs: Docs = [],  # noqa: B006
     list_options: Annotated[
-        bool, typer.Option("--options", help="Print the options of METHOD, with --paper those of its paper too.")
+        bool, typer.Option("--options", help="Print the options of METHOD; with --paper also the paper's values.")
     ] = False,
-    config: Annotated[Path | None, typer.Option(help="Options of the method: TOML.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with options of the method.")] = None,
     settings: Annotated[
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="An option of the method; --options lists them.")
     ] = [],  # noqa: B006
     paper: Annotated[
-        bool, typer.Option("--paper", help="Start from the settings of the method's paper; --set changes single ones.")
+        bool, typer.Option("--paper", help="Start from the settings of the method's paper; --set overrides them.")
     ] = False,
     published_code: Annotated[
         bool,
-        typer.Option("--published-code", help="As --paper, but as the authors' programs have it where they differ."),
+        typer.Option("--published-code", help="Like --paper, but as in the authors' program where it differs."),
     ] = False,
     minutes: Annotated[
-        float | None, typer.Option(help="auto: leave out stages that would take longer in all; 10 by default.")
+        float | None, typer.Option(help="auto: leave out stages that would exceed this time; 10 by default.")
     ] = None,
     as_json: Json = False,
     _offline: Offline = False,
@@ -75,13 +75,13 @@ def train(
 ) -> None:
     """Train a method and save its tagger.
 
-    Trains and combines what pays, with labels of some documents or of none: auto.
-    Without training, only saved: zero_shot. Without labels: rts, maclr; micol
-    with metadata; futex with full texts. From few labels: finetune, which needs a
-    saved tagger (--model), or auto with one, which learns how to combine its
-    stages. From many: svm, depl.
+    auto trains and combines whatever improves results, with labelled documents or
+    without; zero_shot saves the untrained method. Without labels: rts, maclr;
+    micol with metadata; futex with full texts. With few labels: finetune or auto
+    on top of a saved tagger (--model); auto then learns how to combine its
+    stages. With many: svm, depl.
 
-    `tagwright train METHOD --options` prints what --set knows; `tagwright describe DOCS` says which method suits.
+    `tagwright train METHOD --options` lists what --set accepts; `tagwright describe DOCS` says which method suits.
     """
     from tagwright.api.job import Job
     from tagwright.api.options import check_given, configuration, find_method, settings_of_paper

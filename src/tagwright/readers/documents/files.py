@@ -220,7 +220,7 @@ def guess_format(path: Path) -> str:
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
     refuse_training_file(start.decode("utf-8", "replace"), path)
-    which = option("format", flag="input-format")
+    which = option("input_format")
     problem = (
         "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core"
         if start.startswith(b"<?xml")

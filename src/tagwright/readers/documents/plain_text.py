@@ -84,7 +84,7 @@ def refuse_training_file(text: str, path: Path) -> None:
     if kind and not is_numbered:
         instead = 'write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file'
         if kind.startswith("another"):
-            instead = f"give the texts, X.trn.txt or train_texts.txt: {option('format', 'lines', flag='input-format')}"
+            instead = f"give the texts, X.trn.txt or train_texts.txt: {option('input_format', 'lines')}"
         is_export = "expected a text" in kind
         raise InputError(
             f"is {kind}" if is_export else f"is a training file of {kind}, expected a text; {instead}", path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -21,6 +22,8 @@ _NAME = re.compile(rf"X\.(trn|tst|val)\.txt|({PART})(?:raw[-_])?texts\.txt")
 _TITLE_ENDS = "/SEP/"
 "Between title and text, where AttentionXML's data have both."
 
+_log = logging.getLogger(__name__)
+
 _REMEDY = "take both from the same data set"
 
 
@@ -38,14 +41,19 @@ def labels_beside(path: Path) -> Path | None:
 def read_lines(path: Path) -> Iterator[Located]:
     """Documents without ids; labels are positions (`#17`) from a matrix, or ids between spaces from a text file.
 
-    Raises InputError with path and line: no file of labels, other numbers of lines, no sparse matrix in it.
+    Without a matrix they have no labels, and a warning says so. Raises InputError with path and line: other numbers of
+    lines, no text file of labels, no sparse matrix, a name that does not tell where labels are.
     """
     beside = labels_beside(path)
     if beside is None:
         names = "X.trn.txt with Y.trn.npz, or train_texts.txt with train_labels.txt (trn, tst, val; train, test, valid)"
         raise InputError(f"does not say by its name where the labels of its lines are; rename both: {names}", path)
     if not beside.is_file():
-        raise InputError(f"holds a text in each line, but {beside.name} with their labels is not beside it", path)
+        if beside.suffix != ".npz":  # a text of another kind may have such a name
+            raise InputError(f"holds a text in each line, but {beside.name} with their labels is not beside it", path)
+        _log.warning("%s: its documents have no labels, as %s is not beside it", path, beside.name)
+        yield from ((line, _document(text)) for line, text in open_lines(path))
+        return
     rows = _matrix_rows(beside) if beside.suffix == ".npz" else _label_lines(beside)
     line, row, labels = 0, 0, tuple[str, ...]()
     for line, text in open_lines(path):
@@ -55,10 +63,14 @@ def read_lines(path: Path) -> Iterator[Located]:
                 raise InputError(
                     f"is text {line:,}, but {beside.name} has only {line - 1:,} rows; {_REMEDY}", path, line
                 )
-        title, mark, rest = clean(text).partition(_TITLE_ENDS)
-        yield line, Document("", title.strip() if mark else "", (rest if mark else title).strip(), labels=labels)
+        yield line, _document(text, labels)
     if next(rows, None):
         raise InputError(f"is the last text, but {beside.name} has more than {line:,} rows; {_REMEDY}", path, line)
+
+
+def _document(text: str, labels: tuple[str, ...] = ()) -> Document:
+    title, mark, rest = clean(text).partition(_TITLE_ENDS)
+    return Document("", title.strip() if mark else "", (rest if mark else title).strip(), labels=labels)
 
 
 def _label_lines(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
