@@ -441,7 +441,9 @@ def test_what_makes_no_sense_is_refused_on_a_page(
     answer = client.post(f"/review/documents/{number}", data={"csrf": csrf(client), **form})
     assert answer.status_code == status
     assert 'role="alert"' in answer.text
-    assert client.get("/review/documents/99").status_code == 404
+    missing = client.get("/review/documents/99")
+    assert missing.status_code == 404
+    assert 'aria-current="page"' not in missing.text  # it is none of the pages of the navigation
 
 
 @pytest.mark.parametrize("number", ["9223372036854775808", "9" * 5000, "-1", "1.0", "٣", "x"])
