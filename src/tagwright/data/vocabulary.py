@@ -156,7 +156,7 @@ class Vocabulary(Sequence[Label]):
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
-        chosen = accept_old_name("format", "input_format", format, input_format)
+        chosen: Format | None = accept_old_name("format", "input_format", format, input_format)
         with pause_collection():
             located = _read_located(Path(path), language, likely, _format(Path(path), chosen), encoding)
             labels = [label for _, label in located]
