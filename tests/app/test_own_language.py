@@ -113,7 +113,9 @@ def test_each_text_has_the_same_answer_from_columns(tagger: Tagger) -> None:
     pa = pytest.importorskip("pyarrow")
     tagger.save("M")
     rows = ArrowTagger("M")(pa.table({"id": list(thirty()), "text": list(thirty().values())})).to_pylist()
-    found = {row["id"]: list(zip(row["labels"], shortest(np.array(row["scores"], np.float32)), strict=True)) for row in rows}
+    found = {
+        row["id"]: list(zip(row["labels"], shortest(np.array(row["scores"], np.float32)), strict=True)) for row in rows
+    }
     assert found == alone(tagger)
 
 
