@@ -1,7 +1,7 @@
 """`python -m tools.configs` writes `configs/`: options for each published row of the five papers, as TOML.
 
-A file is what `train METHOD --config FILE` reads: the options in which a row differs from the defaults, those of `paper`
-and what the row changes. Its head names paper, table, row, published figures and the commands.
+A file is what `train METHOD --config FILE` reads: the options in which a row differs from the defaults, by `paper` and
+by what the row changes. Its head names paper, table, row, published figures and the commands.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def lf(*names: str) -> dict[str, tuple[str, str]]:
 def rts() -> Iterator[Row]:
     """Table 4 by data set, and Table 5 on LF-Amazon-131K."""
     measures = "P@1 / P@3 / P@5 / R@1 / R@3 / R@5 / R@10 / R@100"
-    articles = {"min_words": 80, "max_words": 160, "title_pairs": False}
-    articles["training"] = {"batch": 256, "epochs": 5, "learning_rate": 5e-8}
+    slow = {"batch": 256, "epochs": 5, "learning_rate": 5e-8}
+    articles = {"min_words": 80, "max_words": 160, "title_pairs": False, "training": slow}
     by_data: dict[str, tuple[Mapping[str, Any], str]] = {
         LF[0]: ({}, "18.74 / 15.30 / 11.96 / 10.64 / 24.16 / 30.45 / 38.19 / 59.34"),
         LF[1]: (articles, "18.64 / 15.14 / 12.07 / 10.86 / 22.68 / 28.29 / 35.47 / 57.30"),
@@ -217,14 +217,14 @@ def maclr() -> Iterator[Row]:
             },
         ),
     }
-    for name, (table, share, figures) in few.items():
+    for name, (table, share, published) in few.items():
         train, evaluate = lf(LF[0])[LF[0]]
         yield Row(
             method="finetune",
             file=f"maclr/finetune-{name}",
             says=f"Table {table}, row MACLR: fine-tuning of a tagger by maclr/maclr.toml",
             measures=measures,
-            figures=figures,
+            figures=published,
             data={LF[0]: (f"{train.partition(' --labels')[0]} --model maclr-maclr", evaluate)},
             options={"training": {"steps": 10_000}} if name.startswith("5") else {},
             more=f" {share}",
@@ -419,7 +419,8 @@ def depl() -> Iterator[Row]:
         here = {key: value for key, value in figures.items() if key != "Wiki10-31K"}
         files = {key: data[key] for key in here}
         yield Row(**row, file=f"depl/{name}", says=says, figures=here, data=files, options=options)
-        there = {"figures": {"Wiki10-31K": figures["Wiki10-31K"]}, "data": {"Wiki10-31K": data["Wiki10-31K"]}}
+        there: dict[str, Any] = {"figures": {"Wiki10-31K": figures["Wiki10-31K"]}}
+        there["data"] = {"Wiki10-31K": data["Wiki10-31K"]}
         yield Row(**row, **there, file=f"depl/wiki10-31k-{name}", says=says, options={**wiki, **options}, note=note)
 
 

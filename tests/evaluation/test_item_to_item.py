@@ -1,5 +1,7 @@
 """Products as documents and labels, as in the Extreme Classification repository: a product is not its own answer."""
 
+from __future__ import annotations
+
 import gzip
 import json
 from collections.abc import Iterable, Sequence
@@ -14,7 +16,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.published import read_candidates
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
-from tagwright.types import Floats
+from tagwright.types import Distribution, Floats
 
 TITLES = {"3": "Red lamp", "0": "Lamp", "B7": "Green desk", "1": "Desk"}
 "By uid: some are numbers, which are positions of other labels."
@@ -88,7 +90,14 @@ UIDS = [str(uid) for uid in range(10, 20)]
 FILTER = "0 0\n0 3\n1 2\n1 8\n2 3\n3 5\n4 6\n"
 "Positions of a document and of a label that does not count for it: itself, and of two documents another one."
 
-CANDIDATES = {"10": "19 17 11", "12": "12 14 10", "13": "17 15 13", "15": "18 12 15", "16": "16 11 10", "30": "15 17 13"}
+CANDIDATES = {
+    "10": "19 17 11",
+    "12": "12 14 10",
+    "13": "17 15 13",
+    "15": "18 12 15",
+    "16": "16 11 10",
+    "30": "15 17 13",
+}
 CANDIDATES |= {"31": "11 10", "32": "18 13 16"}
 
 ELSEWHERE = {
@@ -106,6 +115,8 @@ out of the dictionary, or the sparse matrix, that they were given."""
 class Table(tw.Retriever):
     """A retriever whose scores are those of TOY."""
 
+    distribution: Distribution = "sparse"
+
     def __init__(self, labels: Sequence[tw.Label]) -> None:
         self.places = {label.id: place for place, label in enumerate(labels)}
 
@@ -121,6 +132,12 @@ class Table(tw.Retriever):
         pairs = zip(candidates.rows.tolist(), candidates.labels.tolist(), strict=True)
         return np.array([rows[row].get(label, 0.0) for row, label in pairs], np.float32)
 
+    def with_labels(self, labels: Sequence[tw.Label]) -> Table:
+        return Table(labels)
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError(folder)
+
 
 @pytest.mark.parametrize("without", ELSEWHERE)
 def test_a_toy_set_is_measured_as_by_beir_and_pyxclib(without: str, tmp_path: Path) -> None:
@@ -130,9 +147,7 @@ def test_a_toy_set_is_measured_as_by_beir_and_pyxclib(without: str, tmp_path: Pa
     documents = Corpus.read(written(tmp_path / "tst.json.gz", texts))
     (tmp_path / "filter_labels_test.txt").write_text(FILTER)
     label_filter = tmp_path / "filter_labels_test.txt" if without == "label_filter" else None
-    task = dataset.evaluation_set(
-        documents, labels, exclude_self=without == "exclude_self", label_filter=label_filter
-    )
+    task = dataset.evaluation_set(documents, labels, exclude_self=without == "exclude_self", label_filter=label_filter)
     lines = [json.dumps({"id": uid, "candidates": among.split()}) for uid, among in CANDIDATES.items()]
     (tmp_path / "candidates.json").write_text("\n".join(lines))
     given = read_candidates(tmp_path / "candidates.json", list(TOY), labels.index) if without == "candidates" else None
@@ -148,7 +163,10 @@ def test_a_document_among_its_own_gold_labels_is_no_gold_label(own: str, ndcg: f
     places = {uid: place for place, uid in enumerate(UIDS)}
     gold = {uid: [*bought.split(), *([own] if uid == own else [])] for uid, (_, bought) in TOY.items()}
     run = tw.Run.from_rows(
-        [{places[label]: -rank for rank, label in enumerate(row.split()) if label != uid} for uid, (row, _) in TOY.items()]
+        [
+            {places[label]: -rank for rank, label in enumerate(row.split()) if label != uid}
+            for uid, (row, _) in TOY.items()
+        ]
     )
     documents = [tw.Document(uid, "x", labels=tuple(bought)) for uid, bought in gold.items()]
     vocabulary = Vocabulary([tw.Label(uid, (f"n{uid}",)) for uid in UIDS])

@@ -1,4 +1,4 @@
-"""The files of `configs/`: the settings of the papers, and each of them trains, on data of the same shape in two steps."""
+"""The files of `configs/`: the settings of the papers; each trains, on data of the same shape, in two steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ ROWS = {row.file: row for row in configs.ROWS}
 STATED: dict[str, dict[str, Any]] = {
     "rts/lf-amazon-131k": {"min_words": 40, "max_words": 80, "batch": 384, "epochs": 10, "learning_rate": 5e-5},
     "rts/lf-amazon-1m": {"min_words": 40, "max_words": 80, "batch": 384, "epochs": 10, "learning_rate": 5e-6},
-    "rts/lf-wikiseealso-320k": {"min_words": 80, "batch": 256, "epochs": 5, "learning_rate": 5e-8, "title_pairs": False},
+    "rts/lf-wikiseealso-320k": {
+        "min_words": 80,
+        "batch": 256,
+        "epochs": 5,
+        "learning_rate": 5e-8,
+        "title_pairs": False,
+    },
     "rts/lf-wikipedia-500k": {"max_words": 160, "batch": 256, "epochs": 5, "learning_rate": 5e-8, "title_pairs": False},
     "maclr/maclr": {"clusters": 2048, "pseudo_labels": 3, "batch": 256, "steps": 100_000, "learning_rate": 1e-5},
     "maclr/finetune-1-percent-of-labels": {"steps": 2000, "learning_rate": 5e-6},

@@ -24,7 +24,7 @@ def test_the_page_s_board_gets_each_logged_row(tmp_path: Path) -> None:
             add_scalar=lambda name, value, step: scalars.append((name, value, step)), flush=lambda: ends.append(1)
         ),
     }
-    exec(source, names)  # noqa: S102  # it is ours
+    exec(source, names)
     with watch(names["Board"]()):
         options: dict[str, Any] = {"min_words": 4, "steps": 10, "batch": 4, "validation": 0.0, "progress": False}
         tw.train("rts", DOCUMENTS, ["bank"], encoder=encoders(tmp_path)["static"], **options)

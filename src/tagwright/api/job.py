@@ -106,7 +106,7 @@ class Job:
     loss: Callable[..., Any] | None = None
     "A function in place of the method's loss, from anchors, positives and groups to a scalar: see `rts.fit` (Python)."
     pairs: Callable[[int], Iterable[Pair]] | None = None
-    "A function of the epoch that yields pairs of texts to learn from, in place of the method's: see `rts.fit` (Python)."
+    "A function of the epoch that yields pairs of texts, in place of the method's: see `rts.fit` (Python)."
     share_of_labels: float | None = None
     "Learn from this share of the labels only (finetune)."
     share_of_pairs: float | None = None

@@ -279,7 +279,9 @@ def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) 
     )
 
 
-def compare(runs: Mapping[str, Run | Sequence[Run]], data: EvaluationSet, measures: Sequence[str] | None = None) -> Comparisons:
+def compare(
+    runs: Mapping[str, Run | Sequence[Run]], data: EvaluationSet, measures: Sequence[str] | None = None
+) -> Comparisons:
     """Compare every two of the runs over the scored documents.
 
     runs: as in `compare_all`. measures: names, as in `scores.evaluate`.

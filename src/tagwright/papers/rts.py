@@ -89,9 +89,9 @@ def fit(
     """Train on the text of documents and labels. steps: the store of the training.
 
     loss: in place of that of config, a function of anchors (batch, dim), positives (batch, dim) and the groups of the
-    pairs (batch,), which returns a scalar: see `papers.losses`. pairs: in place of those of RTS, a function of the epoch
-    that yields them: see `types.Pair`. Raises ConfigError when documents and config do not fit, before anything is
-    loaded; ModelError without encoder.
+    pairs (batch,), which returns a scalar: see `papers.losses`. pairs: in place of those of RTS, a function of the
+    epoch that yields them; only its own draws depend on its seed. Raises ConfigError when documents and config do not
+    fit, before anything is loaded; ModelError without encoder.
     """
     from tagwright.papers.losses import in_batch
 
