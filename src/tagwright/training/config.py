@@ -28,8 +28,8 @@ class TrainingConfig(checked.Checked):
     there are few pairs, the method's own is halved."""
     epochs: checked.Positive | None = None
     "How often all pairs are seen."
-    steps: checked.AtLeastOne | None = None
-    "How many batches are seen, instead of epochs."
+    steps: checked.AtLeastZero | None = None
+    "How many batches are seen, instead of epochs; 0 leaves the encoder as it is, to compare with."
     learning_rate: checked.Positive | None = None
     "AdamW's, the highest: it is reached after warm-up."
     warmup: checked.PartialShare | None = None
