@@ -25,7 +25,7 @@ PYTHON: Mapping[str, str] = {
     "Documents and labels": "Document Section Corpus Label Vocabulary",
     "Scores": "Score Scores Comparisons",
     "Versions of a tagger": "Models models.Version",
-    "Stages of your own": "Stage Retriever EvidenceSpan testing.check_stage",
+    "Stages of your own": "Stage Retriever EvidenceSpan Pair testing.check_stage",
     "scikit-learn and Arrow": "sklearn.TaggerClassifier batch.ArrowTagger",
     "Methods and their options": "auto.recipe.Config tagger.zero_shot.Config papers.rts.Config papers.maclr.Config "
     "papers.maclr.FewShot papers.micol.Config papers.futex.Config papers.svm.Config papers.depl.Config "

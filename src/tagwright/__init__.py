@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tagwright.papers import depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
-    from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
+    from tagwright.types import Document, EvidenceSpan, Label, Pair, Retriever, Run, Section, Stage
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # a library prints nothing: programs set up a log
 
@@ -41,7 +41,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run", "Models",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "read_qrels", "write_qrels", "write_jsonl",
-    "Stage", "Retriever", "EvidenceSpan",
+    "Stage", "Retriever", "EvidenceSpan", "Pair",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
     "auto", "rts", "maclr", "micol", "futex", "svm", "depl", "sklearn",
 ]
@@ -55,7 +55,7 @@ _PLACES = {
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.evaluation.significance": ("Comparisons",),
-    "tagwright.types": ("Run", "Document", "Section", "Label", "Stage", "Retriever", "EvidenceSpan"),
+    "tagwright.types": ("Run", "Document", "Section", "Label", "Stage", "Retriever", "EvidenceSpan", "Pair"),
     "tagwright.data.corpus": ("Corpus",),
     "tagwright.data.vocabulary": ("Vocabulary",),
     "tagwright.data.run_files": ("read_run", "write_run"),

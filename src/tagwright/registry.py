@@ -125,7 +125,7 @@ METHODS: Mapping[str, Method] = {
     "auto": Method(
         "tagwright.auto", "either", frozenset({"reviews", "minutes", "model"}), continues="ranking", encodes=True
     ),
-    "rts": Method("tagwright.papers.rts", "texts", _FUSED | {"loss"}, _TORCH),
+    "rts": Method("tagwright.papers.rts", "texts", _FUSED | {"loss", "pairs"}, _TORCH),
     "maclr": Method("tagwright.papers.maclr", "texts", _FUSED, _TORCH),
     "micol": Method("tagwright.papers.micol", "texts", frozenset({"loss"}), _TORCH),
     "futex": Method("tagwright.papers.futex", "texts", needs=_LIBRARY),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -232,6 +233,27 @@ def test_a_loss_is_a_function_of_anchors_positives_and_groups(tiny: str) -> None
         tw.train("svm", documents, ["Bee", "Bank"], loss=cosine_distance)
 
 
+def test_pairs_are_a_function_of_the_epoch(tiny: str, tmp_path: Path) -> None:
+    epochs = list[int]()
+
+    def shouted(epoch: int, mark: str = "!") -> Iterator[tw.Pair]:
+        epochs.append(epoch)
+        yield from (tw.Pair(text, text + mark, group) for group, text in enumerate(ONE * 4))
+
+    short: dict[str, Any] = {"encoder": tiny, "steps": 3, "batch": 4, "validation": 0.0, "progress": False}
+    documents, labels = [tw.Document("0", "No pair of RTS")], ["Bee", "Bank"]
+    trained = tw.train("rts", documents, labels, pairs=shouted, output=tmp_path / "tagger", **short)
+    assert {0, 1} <= {*epochs}  # an epoch of 8 pairs fills two batches
+    assert trained.training["options"]["pairs"] == "test_pairs_are_a_function_of_the_epoch.<locals>.shouted"
+    before = [json.loads((tmp_path / "tagger/manifest.json").read_text())["training"]["data"]["pairs"]]
+    for pairs in (shouted, partial(shouted, mark="?")):
+        again = tw.train("rts", documents, labels, pairs=pairs, output=tmp_path / "tagger", overwrite=True, **short)
+        before.append(again.training["data"]["pairs"])
+    assert before[0] == before[1] != before[2]
+    with pytest.raises(tw.ConfigError, match=r"pairs=\.\.\. is accepted by rts, not by maclr"):
+        tw.train("maclr", documents, labels, pairs=shouted, **short)
+
+
 @pytest.mark.parametrize(("labelled", "learned"), [(8, LabelFree), (60, Curve)])
 def test_confidences_are_those_of_the_fine_tuned_encoder(tiny: str, labelled: int, learned: type[Step]) -> None:
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
@@ -430,6 +452,17 @@ def test_compare_takes_taggers_and_runs_by_name_or_not(words: tw.Tagger) -> None
     runs = [tagger.tag(DOCUMENTS) for tagger in (one, other)]
     assert tw.compare(*runs, tw.Run.from_rows([[1], [2]]), measures=["P@1"])["P@1"] == named["P@1"]
     assert tw.compare(*runs, [BEES, TAX], y=[["Orchards"], ["Tax law"]], labels=NAMES)["P@1"] == named["P@1"]
+
+
+def test_a_list_in_what_is_compared_stands_for_its_mean(words: tw.Tagger) -> None:
+    """Of two documents the first seed is right in one, the second in both: 3/4."""
+    gold, none = tw.Run.from_rows([[1], [2]]), tw.Run.from_rows([[0], [0]])
+    seeds = [tw.Run.from_rows([[1], [0]]), gold]
+    found = tw.compare({"ours": seeds, "none": none}, gold, measures=["P@1"])
+    assert (found["P@1"].a, found["P@1"].b) == (0.75, 0.0)
+    assert tw.compare({"ours": seeds, "words": words}, DOCUMENTS, measures=["P@1"])["P@1"].a == 0.75
+    with pytest.raises(tw.ConfigError, match="expected taggers or runs"):
+        tw.compare({"ours": [], "none": none}, gold)
 
 
 @pytest.mark.parametrize(

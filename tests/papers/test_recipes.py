@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("recipes")
     tiny_encoder(made / "tiny", max_length=512, positions=512)
     topics = [*zip(DOCUMENTS, NAMES, strict=True)]
-    for name in ("LF-Amazon-131K", "LF-WikiSeeAlso-320K"):
+    for name in ("LF-Amazon-131K", "LF-WikiSeeAlso-320K", "LF-Wikipedia-500K", "LF-Amazon-1M"):
         rows = [
             {"uid": d.id, "title": d.title, "content": d.abstract, "target_ind": [int(NUMBER[t])], "target_rel": [1.0]}
             for d, t in topics
@@ -95,7 +95,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def micol_record(topic: Any) -> dict[str, Any]:
     document, name = topic
     text = {"paper": document.id, "text": f"{document.title}. {document.abstract}", "label": [NUMBER[name]]}
-    return {**text, "venue": "WWW", "author": ["1"], "reference": [f"{name} handbook"], "citation": []}
+    before, after = (f"d{int(document.id[1:]) + by}" for by in (-3, 3))  # of the same topic
+    cited = [f"{name} handbook", f"{name} guide", before]
+    linked = {"reference": cited, "citation": [f"{name} review", f"{name} sequel", after]}
+    return {**text, "venue": f"{name} meeting", "author": [name, f"{name} 2"], **linked}
 
 
 def futex_record(topic: Any) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def futex_record(topic: Any) -> dict[str, Any]:
     return {**text, "label": [NUMBER[name]], "reference": [f"{name} handbook"]}
 
 
-def run(line: str, folder: Path) -> str:
+def run(line: str) -> str:
     """What the command prints, with settings for a tiny encoder and a few steps."""
     words = shlex.split(line)
     if words[0] == "train":
@@ -129,7 +132,7 @@ def test_a_recipe_trains_and_evaluates(output: str, folder: Path, monkeypatch: p
     commands = [line for line in COMMANDS if re.search(rf"^train .* {output}$|^evaluate .*--model {output}\b", line)]
     if output == "few-amazon" and not Path("maclr-amazon").is_dir():
         commands.insert(0, next(line for line in COMMANDS if shlex.split(line)[-1] == "maclr-amazon"))
-    printed = [run(line.replace("--share-of-labels 0.01", "--share-of-labels 0.9"), folder) for line in commands]
+    printed = [run(line.replace("--share-of-labels 0.01", "--share-of-labels 0.9")) for line in commands]
     assert all(re.search(r"P@1 +\d", text) for line, text in zip(commands, printed, strict=True) if "evaluate" in line)
     assert commands[-1].startswith("evaluate")
     assert ("PSP@1" in printed[-1]) == ("--train" in commands[-1])

@@ -9,6 +9,7 @@ import torch
 from benchmarks import contrastive
 from tests.papers.topics import DOCUMENTS, LABELS, right, trained
 
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
 from tagwright.papers import rts
 from tagwright.stages.dense import Dense, DenseOptions
@@ -31,9 +32,16 @@ def vectors(tagger: Tagger) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 @pytest.mark.parametrize("kind", ["static", pytest.param("transformer", marks=pytest.mark.slow)])
 def test_a_label_is_found_by_words_that_only_training_connects_with_it(kind: str, encoder: dict[str, str]) -> None:
     config = replace(QUICK, encoder=encoder[kind])
-    untrained = rts.fit(DOCUMENTS, LABELS, trained(config, steps=1, learning_rate=1e-9))
+    untrained = rts.fit(DOCUMENTS, LABELS, trained(config, steps=0))
     assert right(untrained) < 15
     assert right(rts.fit(DOCUMENTS, LABELS, config)) >= 27
+
+
+@pytest.mark.parametrize("kind", ["static", "transformer"])
+def test_no_steps_leave_the_encoder_as_it_is(kind: str, encoder: dict[str, str]) -> None:
+    found = vectors(rts.fit(DOCUMENTS, LABELS, trained(replace(QUICK, encoder=encoder[kind]), steps=0)))
+    start = Dense(LABELS, BiEncoder.load(encoder[kind]), DenseOptions(label_text="both"))
+    assert np.allclose(found, start.vectors[:], atol=1e-3)
 
 
 def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from tests.training.shared_run import main
 from tests.training.training_run import logged, run_comparably, state, step_comparably
 
 from tagwright.core.steps import Steps
-from tagwright.training.shared_work import all_gather, own_part, shared_labels, shared_run
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.stages.dense import DenseOptions
+from tagwright.training.shared_work import all_gather, own_part, shared_dense, shared_labels, shared_run
 from tagwright.types import Document, Label, Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +47,19 @@ def test_one_process_does_everything_itself() -> None:
     assert len(shared_run(DOCUMENTS, find)) == 30
     assert len(shared_run([], find)) == 0
     assert asked == [30]
+
+
+def test_many_labels_are_said_to_be_encoded_where_no_bar_shows_it(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = SimpleNamespace(encode=lambda texts, **_: np.ones((len(texts), 2), np.float32))
+    many = Vocabulary([Label(str(number), (f"n{number}",)) for number in range(1000)])
+    with caplog.at_level("INFO"):
+        shared_dense(many, one, DenseOptions())
+        shared_dense(many[:999], one, DenseOptions())
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        shared_dense(many, one, DenseOptions())
+    assert caplog.messages == ["encoding 1,000 labels"]
 
 
 @pytest.fixture(scope="module")

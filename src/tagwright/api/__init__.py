@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
 
 from tagwright.core.checked import UnknownOptionError, check_names, named_arguments, show
 from tagwright.core.outputs import check_output
@@ -85,24 +85,23 @@ def train(
     not fetch an encoder that is not on this machine, as with HF_HUB_OFFLINE.
 
     options: those of the method's Config, such as language; training options as a table, `training={"epochs": 2}`, as
-    a TrainingConfig, or directly, `epochs=2` (`--set training.epochs=2`). Also fields of `api.job.Job`: unknown,
-    check, output, resume, overwrite; for methods that accept them, fuse, fuse_with, keywords, reviews, model,
-    share_of_labels, share_of_pairs, and loss, a function of anchors, positives and groups. Raises InputError,
-    ConfigError, ModelError (all TagwrightErrors).
+    a TrainingConfig, or directly, `epochs=2`. Also fields of `api.job.Job`: unknown, check, output, resume, overwrite;
+    for methods that accept them, fuse, fuse_with, keywords, reviews, model, share_of_labels, share_of_pairs, loss, a
+    function of anchors, positives and groups, and pairs, a function of the epoch. Raises InputError, ConfigError,
+    ModelError (all TagwrightErrors).
 
     >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
     >>> tagger = train("svm", texts, ["Bees", "Taxes"], y=[["Bees"], ["Bees"], ["Taxes"], ["Taxes"]] * 3)
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
-    from tagwright.api.job import ARGUMENTS_OF_A_JOB, Job
+    from tagwright.api.job import ARGUMENTS_OF_A_JOB, FUNCTIONS, Job
     from tagwright.api.options import configuration, find_method
 
     own = dict[str, Any](options)
-    job = {name: own.pop(name) for name in ARGUMENTS_OF_A_JOB if name in own and name != "loss"}
+    job = {name: own.pop(name) for name in ARGUMENTS_OF_A_JOB if name in own and name not in FUNCTIONS}
     language = job.get("language", "")
-    if callable(own.get("loss")):
-        job["loss"] = own.pop("loss")
+    job |= {name: own.pop(name) for name in FUNCTIONS if callable(own.get(name))}
     with silence(not progress), model_settings(device=device, offline=offline):
         gold = y
         if y is not None and find_method(method).learns == "either":
@@ -181,7 +180,7 @@ def evaluate(
 
 @named_arguments
 def compare(
-    *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
+    *found: Tagger | Run | Mapping[str, Tagger | Run | Sequence[Tagger | Run]] | Texts,
     y: Iterable[Any] | None = None,
     labels: Labels | None = None,
     train: Texts | None = None,
@@ -192,7 +191,8 @@ def compare(
     """Compare taggers or runs, pair by pair, by paired tests: `compare(one, other, ..., documents)`.
 
     found: the taggers or runs, then the documents, or gold labels as a Run. They are called A, B, C, ..., or by the
-    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. p values are corrected over all
+    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. A list in a mapping holds those of
+    one method, such as of three seeds: the means of their measures are compared. p values are corrected over all
     measures and comparisons (Holm). Other arguments are those of `evaluate`.
 
     >>> one, other = (zero_shot(["Bees", "Taxes"], stages=[stage], language="en") for stage in ("exact_match", "tfidf"))
@@ -208,10 +208,10 @@ def compare(
     named = _name_taggers(compared)
     check_measures(measures or ())
     if isinstance(gold, Run):
-        if not all(isinstance(run, Run) for run in named.values()):
+        if not all(isinstance(run, Run) for group in named.values() for run in _group(group)):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
         _check_rules_of_runs(rules)
-        runs = {name: run for name, run in named.items() if isinstance(run, Run)}
+        runs = cast("Mapping[str, Run | Sequence[Run]]", named)
         above = None if labels is None else dataset.ancestors_in(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
@@ -243,8 +243,8 @@ def report(
     with silence(not progress):
         task, runs = _suggest_for_each(named, gold, y, labels, train, rules)
         origin = page.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
-        if len(runs) == 1:
-            ((name, run),) = runs.items()
+        if len(runs) == 1 and isinstance(run := next(iter(runs.values())), Run):
+            (name,) = runs
             tagger = each if isinstance(each := named[name], Tagger) else None
             measured = dataset.score(run, task)
             notes = {"suggestions from": repr(named[name]), **page.settings_of(tagger, ()), **origin}
@@ -266,7 +266,15 @@ def _check_rules_of_runs(rules: EvaluationArguments) -> None:
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
 
 
-def _name_taggers(given: Sequence[Any]) -> dict[str, Tagger | Run]:
+_Suggesting: TypeAlias = "Tagger | Run | Sequence[Tagger | Run]"
+"What suggests labels, or several of one method."
+
+
+def _group(each: _Suggesting) -> Sequence[Tagger | Run]:
+    return [each] if isinstance(each, Tagger | Run) else each
+
+
+def _name_taggers(given: Sequence[Any]) -> dict[str, _Suggesting]:
     """The taggers and runs by name. Raises ConfigError for anything else."""
     from tagwright.evaluation.significance import run_names
 
@@ -275,7 +283,8 @@ def _name_taggers(given: Sequence[Any]) -> dict[str, Tagger | Run]:
     else:
         by_name = dict(zip(run_names(len(given)), given, strict=True))
     for each in by_name.values():
-        if not isinstance(each, Tagger | Run):
+        several = list(each) if isinstance(each, list | tuple) else [each]
+        if not several or not all(isinstance(one, Tagger | Run) for one in several):
             raise ConfigError(f"got {show(each)}, expected taggers or runs, and last the documents with their labels")
     if not by_name:
         raise ConfigError("no tagger and no run is given; give some, and last the documents with their labels")
@@ -283,19 +292,19 @@ def _name_taggers(given: Sequence[Any]) -> dict[str, Tagger | Run]:
 
 
 def _suggest_for_each(
-    found: Mapping[str, Tagger | Run],
+    found: Mapping[str, _Suggesting],
     gold: Any,
     y: Iterable[Any] | None,
     labels: Labels | None,
     train: Texts | None,
     rules: EvaluationArguments,
     measures: Sequence[str] | None = None,
-) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
-    """The evaluation set, and what each tagger and run suggests for it."""
+) -> tuple[dataset.EvaluationSet, dict[str, Any]]:
+    """The evaluation set, and what each tagger and run suggests for it: a Run, or a list where several are given."""
     from tagwright.evaluation import dataset
 
     check_names(rules, dataset.EvaluationArguments.__annotations__)
-    taggers = [tagger for tagger in found.values() if isinstance(tagger, Tagger)]
+    taggers = [each for group in found.values() for each in _group(group) if isinstance(each, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary
     elif labels is not None:
@@ -308,13 +317,14 @@ def _suggest_for_each(
     seen = None if train is None else _corpus(train, None, vocabulary)
     task = dataset.evaluation_set(_corpus(gold, y, vocabulary), vocabulary, seen, **rules)
     deepest = dataset.depth_for(measures)
-    runs = {
-        name: task.align(tagger_or_run)
-        if isinstance(tagger_or_run, Run)
-        else dataset.tag(tagger_or_run, task, deepest, f"the tagger {name}".strip())
-        for name, tagger_or_run in found.items()
-    }
-    return task, runs
+
+    def suggest(name: str, each: Tagger | Run) -> Run:
+        if isinstance(each, Run):
+            return task.align(each)
+        return dataset.tag(each, task, deepest, f"the tagger {name}".strip())
+
+    runs = {name: [suggest(name, each) for each in _group(group)] for name, group in found.items()}
+    return task, {name: each if len(each) > 1 else each[0] for name, each in runs.items()}
 
 
 def _origin(given: object) -> str:

@@ -8,6 +8,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ from tagwright.monitoring import training_profile
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Longs, Pair, Run
 from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -104,6 +105,8 @@ class Job:
     "The tagger to continue from: finetune trains its encoder, auto learns how to combine its stages."
     loss: Callable[..., Any] | None = None
     "A function in place of the method's loss, from anchors, positives and groups to a scalar: see `rts.fit` (Python)."
+    pairs: Callable[[int], Iterable[Pair]] | None = None
+    "A function of the epoch that yields pairs of texts, in place of the method's: see `rts.fit` (Python)."
     share_of_labels: float | None = None
     "Learn from this share of the labels only (finetune)."
     share_of_pairs: float | None = None
@@ -261,9 +264,9 @@ class Job:
 
         if "reviews" in method.accepts:  # these measure themselves what they gain: no check
             return {**model, **self._reviewed(documents, vocabulary)}, NO_GOLD, NO_ROWS
-        own_loss = {"loss": self.loss} if self.loss else {}
+        own: dict[str, Any] = {name: function for name in FUNCTIONS if (function := getattr(self, name))}
         if method.learns == "texts":
-            return own_loss, *self._unlearnt(documents, vocabulary)
+            return own, *self._unlearnt(documents, vocabulary)
         keywords: dict[str, Keywords] = {}
         if self.keywords is not None:
             words = self.keywords
@@ -275,7 +278,7 @@ class Job:
         rows = _left_out(documents, gold) if self.check else NO_ROWS
         rows = rows[[not is_synthetic(document) for document in take_documents(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
-        return {**model, **keywords, **own_loss, "gold": taught}, gold, rows
+        return {**model, **keywords, **own, "gold": taught}, gold, rows
 
     def _reviewed(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Run]:
         """Gold labels with the decisions of reviewers, and the labels that these decided on, if there are any."""
@@ -314,13 +317,14 @@ class Job:
         method = find_method(self.method)
         is_light = method.learns == "nothing" or (method.continues == "ranking" and self.model is not None)
         options, on = options_of(self.config), {} if is_light else machine()
-        if self.loss:
-            options["loss"] = callable_name(self.loss)
+        options |= {name: callable_name(function) for name in FUNCTIONS if (function := getattr(self, name))}
         if self.folder is None:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
         data = {"documents": texts, "labels": digest(vocabulary)}
-        data |= {name: _digest(value) for name, value in arguments.items() if name != "model"}
+        data |= {name: _digest(value) for name, value in arguments.items() if name not in ("model", "pairs")}
+        if self.pairs:  # it may hold all documents: what it yields tells more, in less time
+            data["pairs"] = digest(islice(self.pairs(0), 1000))
         return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}), on)
 
     def _fused(self, tagger: Tagger) -> Tagger:
@@ -362,6 +366,9 @@ class Job:
 AGAIN = 1000
 "Labelled documents up to which a method that learns from them is trained twice, so that it has confidences."
 
+
+FUNCTIONS = ("loss", "pairs")
+"Arguments in place of options of these names, where they are functions."
 
 ARGUMENTS_OF_A_JOB = tuple(
     argument.name

@@ -1,5 +1,6 @@
 """Compare runs over the same documents: the difference of each measure, its 95% interval and its p value."""
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,7 +12,7 @@ from tagwright.core.display import html_table, plural
 from tagwright.errors import ConfigError
 from tagwright.evaluation.metrics import PROPENSITIES, Propensity
 from tagwright.evaluation.resampling import (
-    MacroF1,
+    MeanOfRuns,
     Measures,
     Ratios,
     Score,
@@ -188,7 +189,7 @@ def compare(run_a: Run, run_b: Run, gold: Run, **options: Any) -> Comparison:
 
 
 def compare_all(
-    runs: Mapping[str, Run],
+    runs: Mapping[str, Run | Sequence[Run]],
     gold: Run,
     *,
     train: Run | None = None,
@@ -201,7 +202,7 @@ def compare_all(
 ) -> Comparisons:
     """Compare every two of the runs over the same documents, with Holm's correction over all measures and pairs.
 
-    runs: name -> run, two or more.
+    runs: name -> run, two or more; or the runs of one method, such as of three seeds, whose mean is compared.
     gold, train, above, measures, propensity, samples: as in `evaluate`.
     permutations: of the randomisation test; a tenth of them for macro-F1, which is slow.
 
@@ -209,9 +210,12 @@ def compare_all(
     """
     if len(runs) < 2:
         raise ConfigError(f"got {plural(len(runs), 'run')}, expected two or more to compare")
-    check_runs(gold, *runs.values())
-    inputs = MeasureInputs.of([*runs.values(), gold], measures, train, above, propensity)
-    by_run = {name: resampled_measures(inputs, run, gold) for name, run in runs.items()}
+    groups = {name: [each] if isinstance(each, Run) else [*each] for name, each in runs.items()}
+    every = [run for group in groups.values() for run in group]
+    check_runs(gold, *every)
+    inputs = MeasureInputs.of([*every, gold], measures, train, above, propensity)
+    repeats = math.lcm(*map(len, groups.values()))  # a test exchanges run for run, so all have as many
+    by_run = {name: _mean_of(inputs, group * (repeats // len(group)), gold) for name, group in groups.items()}
     p = dict[tuple[tuple[str, str], str], float]()
     estimated = dict[tuple[str, str], _Estimates]()
     for pair in combinations(runs, 2):
@@ -228,6 +232,12 @@ def compare_all(
         for pair, estimates in estimated.items()
     ]
     return Comparisons(len(gold), tuple(pairs))
+
+
+def _mean_of(inputs: MeasureInputs, runs: Sequence[Run], gold: Run) -> Sequence[Measures]:
+    """Return the measures of a run, or their mean over several runs."""
+    measures = [resampled_measures(inputs, run, gold) for run in runs]
+    return measures[0] if len(runs) == 1 else [MeanOfRuns(part) for part in zip(*measures, strict=True)]
 
 
 def paired_p_value(a: Doubles, b: Doubles, permutations: int = 10_000, seed: int = 0) -> float:
@@ -260,7 +270,7 @@ def _p_values(
     """Return p of each measure, before correction."""
     p = dict[str, float]()
     for part_a, part_b in zip(a, b, strict=True):
-        count = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
+        count = max(1, permutations // 10) if part_a.names[0].startswith("macro") else permutations
         p |= zip(part_a.names, randomisation_test(part_a, part_b, documents, count, seed).tolist(), strict=True)
     return p
 

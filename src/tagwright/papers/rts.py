@@ -19,7 +19,7 @@ from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import RetrievalOptions, settle, train_encoder
 from tagwright.training.objectives import Loss
 from tagwright.training.shared_work import shared_dense
-from tagwright.types import Document
+from tagwright.types import Document, PairSource
 
 TRANSFORMER = TrainingPlan(batch=384, epochs=10, learning_rate=5e-5)
 """Table 3, LF-Amazon-131K, with AdamW as in the paper (4.2.3). The rate rises first, for a tenth of the steps, and then
@@ -84,16 +84,18 @@ def fit(
     steps: Steps = Steps(),
     *,
     loss: Loss | None = None,
+    pairs: PairSource | None = None,
 ) -> Tagger:
     """Train on the text of documents and labels. steps: the store of the training.
 
     loss: in place of that of config, a function of anchors (batch, dim), positives (batch, dim) and the groups of the
-    pairs (batch,), which returns a scalar: see `papers.losses`. Raises ConfigError when documents and config do not
+    pairs (batch,), which returns a scalar: see `papers.losses`. pairs: in place of those of RTS, a function of the
+    epoch that yields them; only its own draws depend on its seed. Raises ConfigError when documents and config do not
     fit, before anything is loaded; ModelError without encoder.
     """
     from tagwright.papers.losses import in_batch
 
-    pairs = rts_pairs(documents, labels, config, seed=config.training.seed)  # 3.2.1, 3.2.2
+    pairs = pairs or rts_pairs(documents, labels, config, seed=config.training.seed)  # 3.2.1, 3.2.2
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     # A title is paired with the text below it: it stands for a label, which is searched.
     objective = in_batch(

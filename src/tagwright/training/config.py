@@ -28,8 +28,8 @@ class TrainingConfig(checked.Checked):
     there are few pairs, the method's own is halved."""
     epochs: checked.Positive | None = None
     "Number of passes over all pairs."
-    steps: checked.AtLeastOne | None = None
-    "Number of batches, instead of epochs."
+    steps: checked.AtLeastZero | None = None
+    "Number of batches, instead of epochs; 0 leaves the encoder as it is, to compare with."
     learning_rate: checked.Positive | None = None
     "AdamW's highest rate, reached after warm-up."
     warmup: checked.PartialShare | None = None

@@ -169,7 +169,8 @@ def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
 
 def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
     """Return the options with the length in steps, for the schedule of the training."""
-    return replace(plan, steps=plan.steps or max(1, round(plan.epochs * _batches(pairs, plan).count())))
+    steps = max(1, round(plan.epochs * _batches(pairs, plan).count())) if plan.steps is None else plan.steps
+    return replace(plan, steps=steps)
 
 
 def _batches(pairs: PairSource, plan: TrainingPlan) -> Batches:

@@ -123,7 +123,8 @@ class _Run:
         cores = usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         self.workers = max(0, min(feed(self.accelerator.device).workers, cores - 1))
         self.batches = Batches(pairs, training.batch, training.validation, training.seed)
-        self.length = training.steps or max(1, round(training.epochs * self.batches.count()))
+        length = training.steps
+        self.length = max(1, round(training.epochs * self.batches.count())) if length is None else length
         self.cache = GradientCache(encoder, self.accelerator, training.activation_token_budget, training.seed)
         named = self.encoder.model.named_parameters()
         weights = {name: (weight, 1.0) for name, weight in named if weight.requires_grad}

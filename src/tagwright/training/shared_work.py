@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.progress import note
 from tagwright.encoders.device import best_device
 from tagwright.stages.dense import Dense, DenseOptions, TextEncoder
 from tagwright.stages.dense.index import Search, Vectors
@@ -98,6 +100,8 @@ def shared_run(documents: Sequence[Document], find: Callable[[Sequence[Document]
 def shared_dense(labels: Sequence[Label], encoder: TextEncoder, options: DenseOptions) -> Dense:
     """The stage over all labels, whose texts the processes share."""
     if is_single_process():
+        if len(labels) >= 1000 and not sys.stderr.isatty():  # no bar is shown there
+            note(f"encoding {len(labels):,} labels")
         return Dense(labels, encoder, options)
     vectors = shared_vectors(Dense(shared_labels(labels), encoder, options).vectors)
     return Dense(labels, encoder, options, Search(vectors, options.index))
