@@ -24,6 +24,8 @@ from tagwright.training.config import TrainingConfig
         {"training": TrainingConfig(epochs=2, seed=3)},
         {"training": {"epochs": 2}, "seed": 3},
         {"training": TrainingConfig(epochs=2), "seed": 3},
+        {"seed": 3, "training": TrainingConfig(epochs=2)},
+        {"epochs": 2, "training": {"epochs": 2, "seed": 3}},
     ],
 )
 def test_options_of_the_training_may_stand_beside_the_others(
@@ -32,6 +34,24 @@ def test_options_of_the_training_may_stand_beside_the_others(
     found = configuration("rts", {**options, "min_words": 20})
     assert found == rts.Config(min_words=20, training=TrainingConfig(epochs=2, seed=3))
     assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epochs": 2, "training": {"epochs": 3}},
+        {"training": {"epochs": 3}, "epochs": 2},
+        {"epochs": 2, "training": TrainingConfig(epochs=3)},
+    ],
+)
+def test_an_option_of_the_training_has_one_value(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"^epochs is 2, but training\.epochs is 3; give one$"):
+        configuration("rts", options)
+
+
+def test_a_training_beside_an_option_of_it_leaves_the_rest_to_the_paper() -> None:
+    ours = configuration("rts", {"training": TrainingConfig(batch=8), "seed": 3}, paper=True).training
+    assert ours == replace(configuration("rts", {}, paper=True).training, batch=8, seed=3)
 
 
 @pytest.mark.parametrize("old", ["de-ret", "depl+cls", "depl-cls", "classifier", "combine", "ict", "simcse"])

@@ -14,6 +14,7 @@ from tagwright.app.options import options_of, values_of
 from tagwright.core.checked import Checked, build
 from tagwright.errors import ConfigError
 from tagwright.tagger import zero_shot
+from tagwright.training.config import TrainingConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,15 @@ def test_settings_go_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "options.toml"
     file.write_text("steps = 3\nfast = true\n")
     assert build(Options, values_of(file, ["steps=4"])) == Options(steps=4, fast=True)
+
+
+@pytest.mark.parametrize("held", ["epochs = 3\nbatch = 8\n", "[training]\nepochs = 3\nbatch = 8\n"])
+@pytest.mark.parametrize("settings", [["epochs=4"], ["training.epochs=4"], ["epochs=5", "training.epochs=4"]])
+def test_a_setting_of_the_training_goes_before_the_file_by_either_name(
+    tmp_path: Path, held: str, settings: list[str]
+) -> None:
+    (file := tmp_path / "options.toml").write_text(held)
+    assert configuration("rts", values_of(file, settings)).training == TrainingConfig(epochs=4, batch=8)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from tagwright.data import corpus, document_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import InputError, TagwrightError
+from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.types import Document, Section
 
 BEES = Document(
@@ -234,3 +235,8 @@ def test_the_old_name_of_the_format_is_accepted_with_a_warning(tmp_path: Path) -
     with pytest.warns(DeprecationWarning, match="format= is called input_format= since"):
         vocabulary = Vocabulary.read(labels, format="names")
     assert list(vocabulary.ids) == ["Bees"]
+    both = re.escape('input_format="tsv" and format="jsonl", which is its old name; give input_format= alone')
+    with pytest.raises(ConfigError, match=both):
+        Corpus.read(documents, input_format="tsv", format="jsonl")
+    with pytest.raises(ConfigError, match="its old name"):
+        Vocabulary.read(labels, input_format="tsv", format="names")

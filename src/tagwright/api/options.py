@@ -118,8 +118,6 @@ def _over_the_paper(method: str, values: Mapping[str, Any], *, published_code: b
     if "encoder" in values:
         _follow_encoder(table, method, values["encoder"])
     for name, value in values.items():
-        if isinstance(value, TrainingConfig):  # what it leaves unset is the paper's
-            value = {key: each for key, each in asdict(value).items() if each is not None}
         set_option(table, name, value)
         if name == "training" and isinstance(value, Mapping):
             for own, paper in (("epochs", "steps"), ("warmup", "warmup_steps")):  # the second has precedence
@@ -148,20 +146,25 @@ def _follow_encoder(table: dict[str, Any], method: str, encoder: str) -> None:
 
 
 def _nest_training_options(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Move options of the training, such as epochs=2, into a table of their own."""
+    """Move options of the training, such as epochs=2, into its table. Raises ConfigError for two values of one."""
     known = {field.name for field in fields(kind)}
     ours = {field.name for field in fields(TrainingConfig)} - known if "training" in known else set()
-    nested: dict[str, Any] = {}
-    for key, value in values.items():
-        set_option(nested, f"training.{key}" if key in ours else key, value)
+    nested = {key: value for key, value in values.items() if key not in ours}
+    if isinstance(given := nested.get("training"), TrainingConfig):
+        nested["training"] = {
+            field.name: value for field in fields(given) if (value := getattr(given, field.name)) != field.default
+        }
+    for key in ours & values.keys():
+        table = nested.get("training")
+        if isinstance(table, Mapping) and table.get(key, values[key]) != values[key]:
+            raise ConfigError(f"{key} is {show(values[key])}, but training.{key} is {show(table[key])}; give one")
+        set_option(nested, f"training.{key}", values[key])
     return nested
 
 
 def set_option(table: dict[str, Any], name: str, value: Any) -> None:
     """Set an option; "training.epochs" stands for epochs in the table training."""
     outer, dot, inner = name.partition(".")
-    if dot and isinstance(table.get(outer), TrainingConfig):
-        table[outer] = {field.name: getattr(table[outer], field.name) for field in fields(TrainingConfig)}
     if dot and isinstance(table.setdefault(outer, {}), Mapping):
         table[outer] = {**table[outer], inner: value}
     elif isinstance(value, Mapping) and isinstance(table.get(name), Mapping):

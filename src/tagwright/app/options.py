@@ -39,10 +39,15 @@ def options_of(kind: type, paper: Any = None, within: str = "") -> list[dict[str
 def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
     """Merge the options of a file and of --set in nested tables; --set takes precedence.
 
-    A setting of a held table has a dot, as in llm.weight=2. Raises ConfigError.
+    A setting of a held table has a dot, as in llm.weight=2; that of training may be left out. Raises ConfigError.
     """
     values: dict[str, Any] = dict(_read(file)) if file else {}
     for name, value in map(_setting, settings):
+        short, training = name.removeprefix("training."), values.get("training")
+        if short in values:  # replace a value under the name that it has there
+            name = short
+        elif isinstance(training, dict) and short in training:
+            name = f"training.{short}"
         set_option(values, name, value)
     return values
 

@@ -256,9 +256,14 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
 
 
 def accept_old_name(old: str, new: str, given: C | None, value: C | None) -> C | None:
-    """Return the value of an argument, or that given by its old name, with a DeprecationWarning."""
+    """Return the value of an argument, or that given by its old name, with a DeprecationWarning.
+
+    Raises ConfigError if both are given.
+    """
     if given is None:
         return value
+    if value is not None:
+        raise ConfigError(f"{new}={show(value)} and {old}={show(given)}, which is its old name; give {new}= alone")
     warnings.warn(f"{old}= is called {new}= since 0.11, and goes in 0.12", DeprecationWarning, stacklevel=3)
     return given
 
