@@ -90,8 +90,8 @@ def fit(
 
     loss: in place of that of config, a function of anchors (batch, dim), positives (batch, dim) and the groups of the
     pairs (batch,), which returns a scalar: see `papers.losses`. pairs: in place of those of RTS, a function of the
-    epoch that yields them; only its own draws depend on its seed. Raises ConfigError when documents and config do not
-    fit, before anything is loaded; ModelError without encoder.
+    epoch that yields them, with a seed of its own. Raises ConfigError when documents and config do not fit, before
+    anything is loaded; ModelError without encoder.
     """
     from tagwright.papers.losses import in_batch
 
