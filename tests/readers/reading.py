@@ -26,7 +26,7 @@ def written(folder: Path, content: str | bytes, name: str = "x.jsonl") -> Path:
 
 
 def read(*sources: Path | str, format: str | None = None) -> list[Document]:  # noqa: A002
-    return [document for _, located in open_sources(*sources, format=format) for _, document in located]
+    return [document for _, located in open_sources(*sources, input_format=format) for _, document in located]
 
 
 def refusal(*sources: Path | str, format: str | None = None) -> str:  # noqa: A002

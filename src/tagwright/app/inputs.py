@@ -230,9 +230,8 @@ def sources(docs: Sequence[str], reading: Reading, chosen: Basis) -> Iterator[tu
 
 def options_of(given: Reading) -> dict[str, Any]:
     """Return how documents are read, as `Corpus.read` takes it."""
-    return {
-        "format": given.input_format or None, "columns": parse_columns(given.columns), "encoding": given.encoding,
-    }  # fmt: skip
+    columns, encoding = parse_columns(given.columns), given.encoding
+    return {"input_format": given.input_format or None, "columns": columns, "encoding": encoding}
 
 
 def version_of(model: Path | None) -> str:

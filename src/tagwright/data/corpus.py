@@ -87,7 +87,7 @@ class Corpus(Sequence[Document]):
         with document_limit(max_document_size):
             named = {**(columns or {}), **fields}
             chosen = accept_old_name("format", "input_format", format, input_format)
-            return cls._build(open_sources(*sources, format=chosen, columns=named, encoding=encoding))
+            return cls._build(open_sources(*sources, input_format=chosen, columns=named, encoding=encoding))
 
     @classmethod
     def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> Self:

@@ -47,7 +47,7 @@ def test_labels_of_pecos_are_positions(tmp_path: Path) -> None:
     path = of_pecos(tmp_path)
     assert guess_format(path) == "lines"
     expected = [("1", "Bees fly", ("#1",)), ("2", "Taxes", ("#0", "#2")), ("3", "Ice", ())]
-    for options in ({}, {"format": "lines"}):
+    for options in ({}, {"input_format": "lines"}):
         assert [(each.id, each.abstract, each.labels) for each in read(path, **options)] == expected
 
 
@@ -130,14 +130,14 @@ def test_texts_without_their_file_of_labels_are_refused(tmp_path: Path) -> None:
     said = "train_raw_texts.txt: holds a text in each line, but train_labels.txt with their labels is not beside it"
     assert refusal(path) == said
     other = path.rename(tmp_path / "texts.txt")
-    assert refusal(other, format="lines").startswith(
+    assert refusal(other, input_format="lines").startswith(
         "texts.txt: does not say by its name where the labels of its lines"
     )
 
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("train_labels.txt", {}), ("Y.trn.txt", {}), ("train_raw_texts.txt", {"format": "text"})],
+    [("train_labels.txt", {}), ("Y.trn.txt", {}), ("train_raw_texts.txt", {"input_format": "text"})],
 )
 def test_lines_of_a_data_set_are_never_one_text(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     of_attention(tmp_path)
@@ -159,7 +159,7 @@ def test_a_file_that_is_no_matrix_is_refused_and_nothing_in_it_runs(
     monkeypatch.chdir(tmp_path)
     path, labels = of_pecos(tmp_path), tmp_path / "Y.trn.npz"
     if made == "pickled array":
-        parts: dict[str, Any] = {"format": b"csr", "shape": (3, 3), "indptr": [0, 0, 0, 0], "data": []}
+        parts: dict[str, Any] = {"input_format": b"csr", "shape": (3, 3), "indptr": [0, 0, 0, 0], "data": []}
         np.savez(labels, indices=np.array([Code()], object), **parts)
     elif made == "dense":
         np.savez(labels, labels=np.eye(3))
@@ -193,8 +193,8 @@ def test_sparse_numbers_of_the_repository_are_refused_with_what_to_download(pack
     path.write_bytes(gzip.compress(content) if packed else content)
     said = f"{path.name}: holds numbers of labels and words (Extreme Classification Repository), and no text; download"
     assert refusal(path).startswith(said)
-    assert refusal(path, format="text").startswith(said)
-    assert refusal(path, format="lines").startswith(f"{path.name}: does not say by its name")
+    assert refusal(path, input_format="text").startswith(said)
+    assert refusal(path, input_format="lines").startswith(f"{path.name}: does not say by its name")
 
 
 def test_commas_separate_labels_where_the_vocabulary_says_so(tmp_path: Path) -> None:

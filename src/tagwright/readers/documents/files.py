@@ -152,7 +152,7 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
 
 def open_sources(
     *sources: str | Path,
-    format: str | None = None,  # noqa: A002
+    input_format: str | None = None,
     columns: Columns | None = None,
     encoding: str = "",
     is_label: Callable[[str], bool] | None = None,
@@ -171,16 +171,16 @@ def open_sources(
     ConfigError for an unknown format or encoding, for columns of files that have none, and for the encoding of files
     that say theirs.
     """
-    if format is not None and format not in READERS:
-        point = plugins.find("readers", format)
+    if input_format is not None and input_format not in READERS:
+        point = plugins.find("readers", input_format)
         if point is None:
-            raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(_formats())}")
-        format = point.name  # noqa: A001
+            raise ConfigError(f"unknown format {input_format!r} of documents; the formats are {', '.join(_formats())}")
+        input_format = point.name
     check_encoding(encoding, " of documents")
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     left, damaged, collected, ids = list[Path](), list[InputError](), list[InputError](), UniqueIds()
-    found = [file for source in sources for file in _files(str(source), format, left)]
+    found = [file for source in sources for file in _files(str(source), input_format, left)]
     files = _unique_names(_without_labels(found))
     _check_use(files, columns, encoding)
     files = [file._replace(ids=ids, alone=len(files) == 1, is_label=is_label) for file in files]
