@@ -159,7 +159,7 @@ def test_a_file_that_is_no_matrix_is_refused_and_nothing_in_it_runs(
     monkeypatch.chdir(tmp_path)
     path, labels = of_pecos(tmp_path), tmp_path / "Y.trn.npz"
     if made == "pickled array":
-        parts: dict[str, Any] = {"input_format": b"csr", "shape": (3, 3), "indptr": [0, 0, 0, 0], "data": []}
+        parts: dict[str, Any] = {"format": b"csr", "shape": (3, 3), "indptr": [0, 0, 0, 0], "data": []}
         np.savez(labels, indices=np.array([Code()], object), **parts)
     elif made == "dense":
         np.savez(labels, labels=np.eye(3))
