@@ -228,9 +228,8 @@ class Review:
             raise KeyError(label)
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
         accepted = [replace(decision, action="accept", label=subject.id, note=subject.text) for subject in kept]
-        if is_suggested:
-            decision = self._as_suggested(number, decision)
-        self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])
+        chosen = self._as_suggested(number, decision) if is_suggested else decision
+        self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, chosen)])
 
     def _as_suggested(self, number: int, decision: Decision) -> Decision:
         """The decision with rank, confidence and model of the last suggestion of its label for the document."""
