@@ -87,12 +87,13 @@ def test_the_reference_explains_functions_fields_and_measures() -> None:
     assert "\n| PSP@k | Precision in which" in reference.measures()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
 def test_options_that_a_page_sets_are_known(page: Path) -> None:
-    known = {field.name for method in METHODS.values() for field in fields(method.config)}
+    known = {field.name for method in METHODS.values() for field in fields(method.config)} | {"KEY"}
     for table, kind in (("training", TrainingConfig), ("llm", LlmOptions)):
         known |= {f"{table}.{field.name}" for field in fields(kind)}
-    assert set(re.findall(r'--set "?([\w.]+)=', page.read_text(encoding="utf-8"))) <= known
+    known |= {field.name for field in fields(TrainingConfig)}
+    assert set(re.findall(r"--set\s+[\"']?([\w.]+)=", page.read_text(encoding="utf-8"))) <= known
 
 
 def listed(page: Path) -> list[str]:

@@ -256,6 +256,10 @@ def test_less_likely_suggestions_are_a_key_or_a_click_away(browser: Browser, rev
         assert page.evaluate("document.activeElement.id") == "row-2"
         page.keyboard.press("m")
         assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+        page.keyboard.press("r")  # no verdict on what is hidden again
+        page.keyboard.press("a")
+        page.wait_for_timeout(300)
+        assert review.decisions.verdicts() == {}
         page.keyboard.press("2")  # the number of a hidden one shows it
         assert page.evaluate("document.activeElement.id") == "row-2"
         page.keyboard.press("r")

@@ -114,6 +114,8 @@ def test_unlikely_suggestions_take_a_click_and_are_not_copied_with_the_others() 
     for least in (0.0, 0.5, 0.6):
         with TestClient(application([ServedModel("m", tagger, "M")], show_from=least)) as client:
             page = client.post("/", data={"text": TEXT}).text
+            marked = client.post("/", data={"text": TEXT, "marked": "3"}).text
+        assert ('id="less" open' in page, 'id="less" open' in marked) == (False, least > 0.5)  # without scripts
         found[least] = len(names(page.partition('<details class="less"')[0])), copied(page, "URI").count("\n") + 1
         assert len(names(page)) == 3
     assert found == {0.0: (3, 3), 0.5: (3, 3), 0.6: (1, 1)}

@@ -154,7 +154,7 @@ def _nest_training_options(kind: type, values: Mapping[str, Any]) -> dict[str, A
         nested["training"] = {
             field.name: value for field in fields(given) if (value := getattr(given, field.name)) != field.default
         }
-    for key in ours & values.keys():
+    for key in sorted(ours & values.keys()):
         table = nested.get("training")
         if isinstance(table, Mapping) and table.get(key, values[key]) != values[key]:
             raise ConfigError(f"{key} is {show(values[key])}, but training.{key} is {show(table[key])}; give one")

@@ -114,6 +114,8 @@ class OutputFolder:
         recorded = read_manifest(self.folder, KIND).get("settings")
         there = recorded if isinstance(recorded, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
+        if "columns" in different and "format" not in different:
+            raise TagwrightError(f"{self.folder}: holds tables of another release, with other columns; choose another")
         if different:
             pairs = (f"{name} {show(there.get(name))}, now {show(settings.get(name))}" for name in different)
             problem = f"holds a batch with other settings ({'; '.join(pairs)})"

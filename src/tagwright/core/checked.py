@@ -256,10 +256,7 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
 
 
 def accept_old_name(old: str, new: str, given: C | None, value: C | None) -> C | None:
-    """Return the value of an argument, or that given by its old name, with a DeprecationWarning.
-
-    Raises ConfigError if both are given.
-    """
+    """Return an argument, or that of its old name with a DeprecationWarning. Raises ConfigError if both are given."""
     if given is None:
         return value
     if value is not None:

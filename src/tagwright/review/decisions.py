@@ -197,13 +197,12 @@ class Decisions:
             for document, state in current.states.items():
                 if not (shown := current.shown(document)):
                     continue  # a client sent it with its labels
-                verdicts = verdicts_by_label(current.events_of(document))
+                accepted = [event for event in current.events_of(document) if event.action == "accept"]
                 for label in state.labels:
-                    accepted_by = [reviewer for reviewer, verdict in verdicts[label].items() if verdict == "accept"]
-                    events = [shown[reviewer, label] for reviewer in accepted_by if (reviewer, label) in shown]
+                    found = [shown.get((each.reviewer, label)) or each for each in accepted if each.label == label]
                     total += 1
-                    suggested += any(event.drawn_from is None for event in events)
-                    added += not events
+                    suggested += any(each.rank is not None and each.drawn_from is None for each in found)
+                    added += all(each.rank is None for each in found)
         return RightLabels(total, suggested, added)
 
     def uses(self) -> Mapping[str, int]:

@@ -89,11 +89,11 @@ class StageOptions(Checked):
     ["+bm25", "-dense"] adds one to the default and leaves one out."""
 
     encoder: str = AUTO
-    """The encoder of the dense stage: "auto", the installed packages that suit the languages (see `choose_encoder`), or
-    none, with a message; "minilm", the packaged one; "static", averaged token vectors distilled from it once, much
-    faster; a folder; or a Hugging Face id, optionally with @revision, which is fetched if missing. Two are joined by
-    "+", as in "minilm+multilingual": the second is the stage dense-2. In Python also an object with `encode(texts)` or
-    a function of texts, with which a tagger cannot be saved."""
+    """The encoder of the dense stage: "auto", "minilm" or, with the extra multilingual, those that suit the languages
+    (see `choose_encoder`), or none, with a message; "minilm", from its package or downloaded; "static", averaged token
+    vectors distilled from it once, much faster; a folder; or a Hugging Face id, optionally with @revision, which is
+    fetched if missing. Two are joined by "+", as in "minilm+multilingual": the second is the stage dense-2. In Python
+    also an object with `encode(texts)` or a function of texts, with which a tagger cannot be saved."""
 
     precision: Precision = "auto"
     """The precision of the encoder: auto is int8 or else bfloat16, if this machine computes it correctly and faster,

@@ -318,6 +318,35 @@ def test_less_likely_suggestions_take_a_click_but_never_what_is_decided_or_in_th
         assert folded(client.get("/review/documents/3").text) == (ranks(*range(1, 21)), [])
 
 
+def test_a_verdict_on_a_suggestion_that_takes_a_click_is_one_on_a_suggestion(tmp_path: Path) -> None:
+    """It has rank and confidence, and is an example to learn from; what was found by search has and is not."""
+    review = many(tmp_path, 0.0)
+    review.show = 3
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        html = enter(client).get("/review/documents/1").text
+        less = html.partition('<details class="less"')[2]
+        seen, found = re.findall(r'name="label" value="(\w+)"', less)[6:8]
+        assert less.count('name="suggested" value="1"') == 17
+        review.model.swap(review.model.tagger, datetime(2026, 1, 2, tzinfo=UTC))  # while the page is open
+        decide(client, 1, action="accept", label=seen, suggested="1")
+        searched = client.get(f"/review/documents/1?q={found}").text.partition('class="found"')[2]
+        assert 'name="suggested"' not in searched.partition("</ul>")[0]
+        decide(client, 1, action="accept", label=found)
+        ranks_of = {event.label: event.rank for event in review.decisions.current("d") if event.label}
+        assert ranks_of == {seen: 10, found: None}
+        assert review.decisions.judged() == {"d": {seen}}
+        assert review.decisions.statistics().right == (2, 1, 1)
+
+
+def test_less_likely_suggestions_are_open_where_one_of_them_is_marked(tmp_path: Path) -> None:
+    review = many(tmp_path, 0.0)
+    review.show = 3
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        assert '<details class="less" id="less">' in enter(client).get("/review/documents/1").text
+        assert '<details class="less" id="less" open>' in client.get("/review/documents/1?evidence=10").text
+        assert '<details class="less" id="less">' in client.get("/review/documents/1?evidence=2").text
+
+
 def test_suggestions_below_a_confidence_take_a_click_but_never_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,7 +146,7 @@ class ReviewPages:
         number, form = _number(request), await self._checked_form(request, session)
         decision = _decision(form, session.reviewer)
         try:
-            await asyncio.to_thread(self.review.decide, number, decision)
+            await asyncio.to_thread(self.review.decide, number, decision, is_suggested=bool(text_of(form, "suggested")))
         except KeyError:
             raise Problem(404, _("There is no such document or label")) from None
         if decision.action in ("done", "skip"):

@@ -211,15 +211,16 @@ class Review:
         rows = (found_row(vocabulary, id_, query, language) for id_ in ids)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
-    def decide(self, number: int, decision: Decision) -> None:
+    def decide(self, number: int, decision: Decision, *, is_suggested: bool = False) -> None:
         """Store a decision on the document with this number; it is on disk when this returns.
 
         Labels of the vocabulary that the document came with are accepted by who gives all labels ("blind"), and by who
         finishes it, unless they have another verdict; the note of such a verdict is the label as the document has it.
 
         Document, rank, confidence and model of the decision are replaced: by those that were shown to the reviewer, who
-        may have opened the page before the model changed. Raises KeyError for an unknown document or label, which may
-        be gone from the vocabulary if it was decided on before, StorageError if the decision cannot be written.
+        may have opened the page before the model changed, or those of a suggestion that takes a click to see
+        (is_suggested). Raises KeyError for an unknown document or label, which may be gone from the vocabulary if it
+        was decided on before, StorageError if the decision cannot be written.
         """
         document, label = self.documents[number], decision.label
         is_known = label is None or label in self.model.tagger.vocabulary.index
@@ -227,7 +228,16 @@ class Review:
             raise KeyError(label)
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
         accepted = [replace(decision, action="accept", label=subject.id, note=subject.text) for subject in kept]
-        self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, decision)])
+        chosen = self._as_suggested(number, decision) if is_suggested else decision
+        self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, chosen)])
+
+    def _as_suggested(self, number: int, decision: Decision) -> Decision:
+        """The decision with rank, confidence and model of the last suggestion of its label for the document."""
+        for (document, version), (candidates, _) in reversed(list(self._candidates.items())):
+            for suggestion, rank, *_ in candidates if document == number else ():
+                if suggestion.id == decision.label:
+                    return replace(decision, rank=rank, confidence=suggestion.confidence, model=version)
+        return decision
 
     def _kept(self, document: Document, reviewer: str) -> list[RecordSubject]:
         """The labels that a document came with, on which a reviewer has not decided."""
@@ -239,9 +249,7 @@ class Review:
         """The decision with the rank and the model that were shown to the reviewer, if anything was."""
         if shown := self.decisions.shown(document).get((decision.reviewer, decision.label or "")):
             return replace(shown, action=decision.action, note=decision.note, time=decision.time)
-        return replace(
-            decision, document=document, rank=None, confidence=None, drawn_from=None, model=self.model.version
-        )
+        return replace(decision, document=document, model=decision.model or self.model.version)
 
     def progress(self) -> dict[str, int]:
         """Return what the header of each page shows: the numbers of finished documents and of all."""

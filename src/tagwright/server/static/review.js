@@ -180,7 +180,7 @@ function move(step) {
 }
 
 function judge(value) {
-  const row = current() || document.querySelector(".row.on"); // the one that looks selected
+  const row = current() || rows().find((each) => each.matches(".on")); // the one that looks selected
   const button = row?.querySelector(`button[value="${value}"]`);
   if (!button) {
     say(messages.choose);
