@@ -500,7 +500,8 @@ def run(
 ) -> None:
     """Start the rows in their order, and write each when it ends."""
     working, failed = dict[str, BaseProcess](), set[str]()
-    context = get_context("spawn" if uses_gpu() else "forkserver")  # no fork survives CUDA, which an import may start
+    # no fork survives CUDA, which an import may start
+    context: Any = get_context("spawn" if uses_gpu() else "forkserver")
     context.set_forkserver_preload(PRELOADED)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that the rows are stopped too
     try:
