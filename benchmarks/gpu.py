@@ -15,7 +15,7 @@ FOLDER` writes MiniLM in float16, half as large, or with `--start mpnet` that.
 --batch trains MICoL and FuTex in batches of so many, on as many pairs as the paper: the rate is then the paper's times
 the square root of the ratio (Malladi et al., 2022, for Adam), and the row says so. --share is for a trial of all rows:
 it takes so much of the documents, a pair for each, of the labels that they do not have, and of the encoder's layers,
-and cuts texts and candidates short; .01 takes 20 minutes on two cores.
+and cuts texts and candidates short; .01 takes ten minutes on two cores.
 """
 
 from __future__ import annotations
@@ -311,8 +311,8 @@ def of_futex(corpus: str, start: str, batch: int | None = None) -> Iterator[Row]
 
 def of_depl(corpus: str) -> Iterator[Row]:
     for place, (name, figure) in enumerate(OF_DEPL.items()):
-        others = tuple(OF_DEPL)[: min(place, 2)]  # SVM and classifier
-        yield Row(corpus, MINILM, name, None, others, figure and f"{figure}, EURLex-4K")
+        others = tuple(OF_DEPL)[: min(place, 2)]  # SVM and classifier, which the others begin with
+        yield Row(corpus, MINILM, name, None, others, figure and f"{figure}, EURLex-4K", others[-1] if others else "")
 
 
 def every_row(starts: Collection[str], batches: Collection[int | None] = (None,)) -> dict[str, Row]:

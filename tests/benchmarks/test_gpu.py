@@ -51,6 +51,8 @@ def test_a_row_that_shares_a_training_comes_after_the_one_that_has_it() -> None:
             assert f"{row.corpus}, {row.start}: {other}" in rows
         if row.after:
             assert order.index(row.after) < order.index(title)
+    begun = {row.name: row.shares for row in rows.values() if row.title.startswith("tib, ") and row.shares}
+    assert begun == {"classifier": "SVM", **dict.fromkeys(("DEPL, 16 tokens", "DEPL+cls", "DE-ret"), "classifier")}
     shared = [row.name for row in rows.values() if row.start == gpu.OWN and row.after]
     sizes = ("", ", batch 64, rate x 2.8")  # the square root of 64 / 8
     assert shared == [f"FuTex-{part}{size}" for size in sizes for part in ("NoHierarchy", "NoSelfTrain")]
