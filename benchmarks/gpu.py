@@ -137,7 +137,7 @@ class Row:
     """A row of a corpus and a start. make: None for one of `benchmarks.supervised`.
 
     against: rows of the same corpus and start that it is tested against. paper: P@1 / P@3 / P@5 of the paper, and on
-    what. shares: the row of the same corpus and start whose training it shares, and which is made before it.
+    what. shares: the row of the same corpus and start whose training it shares or begins with, made before it.
     """
 
     corpus: str
@@ -339,20 +339,23 @@ def every_row(starts: Collection[str], batches: Collection[int | None] = (None,)
 
 def write_share(name: str, folder: Path, share: float) -> None:
     """A share of a corpus, drawn with seed 0, with the labels that its documents have or are."""
-    folder.mkdir(parents=True)
+    scratch = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
     known = set[str]()
     for part in ("train", "dev"):
         found = list[Any]()
         for line in _some(corpora.folder(name) / f"{part}.jsonl.gz", share):
             found.append(document := json.loads(line))
             document["sections"] = document.get("sections", [])[:SECTIONS]
-            known |= {document["id"], *document["labels"]}
-        _write_lines(folder / f"{part}.jsonl.gz", found)
+            known |= {document["id"], *document.get("labels", [])}
+        _write_lines(scratch / f"{part}.jsonl.gz", found)
     path = corpora.folder(name) / "labels.jsonl.gz"
     others = {*_some(path, share)}
     with gzip.open(path, "rt", encoding="utf-8") as file:
         labels = [label for line in file if (label := json.loads(line))["id"] in known or line in others]
-    _write_lines(folder / "labels.jsonl.gz", labels)
+    _write_lines(scratch / "labels.jsonl.gz", labels)
+    scratch.rename(folder)
 
 
 def _some(path: Path, share: float) -> list[str]:
