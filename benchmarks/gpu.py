@@ -25,6 +25,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 import shutil
 import signal
@@ -454,7 +455,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--minutes", type=float, default=12.0, help="what has not ended by then goes on next time")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="one more encoder, or mpnet")
     parser.add_argument("--batch", type=int, nargs="+", default=[0], help="of MICoL and FuTex; 0 is the paper's")
-    parser.add_argument("--at-once", type=int, help="rows at a time; three on a GPU, one without")
+    parser.add_argument("--at-once", type=int, help="rows at a time; three on a GPU, else one a core")
     parser.add_argument("--minilm", type=Path, help="the files of MiniLM, if its package is not installed")
     parser.add_argument("--share", type=float, default=1.0, help="of documents, labels and layers, for a trial")
     parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="rows with such a part in the title")
@@ -476,7 +477,9 @@ def main(arguments: list[str]) -> None:
                 write_share(name, work / "corpora" / name, options.share)
         corpora.FOLDER = work / "corpora"
     tasks = {title: row.task(work, encoders[row.start], options.share) for title, row in chosen.items()}
-    at_once = options.at_once or (3 if uses_gpu() else 1)
+    at_once = options.at_once or (3 if uses_gpu() else os.cpu_count() or 1)
+    if not uses_gpu():
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that share small products take twice the processor
     end, output = time.monotonic() + 60 * options.minutes, options.output or work / "gpu.json"
     run(chosen, tasks, at_once, end, output)
 
