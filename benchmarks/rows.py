@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from benchmarks import corpora, figures, machine
@@ -27,6 +27,8 @@ from tagwright.papers.label_trees import Trees, fit_trees
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
+
+T = TypeVar("T")
 
 DEPTH = 100
 
@@ -89,7 +91,7 @@ class Task:
         return self.without_self(documents, self.labels.gold(documents, unknown="ignore"))
 
 
-def sample(documents: Sequence[Document], count: int) -> list[Document]:
+def sample(documents: Sequence[T], count: int) -> list[T]:
     """So many of the documents, drawn at random, in their order; all where there are no more."""
     chosen = np.random.default_rng(0).permutation(len(documents))[:count]
     return [documents[i] for i in sorted(chosen.tolist())]

@@ -57,6 +57,22 @@ def test_what_a_page_names_is_there(page: Path) -> None:
     assert [name for name in sorted(named(page.read_text("utf-8")) - options) if not is_there(name)] == []
 
 
+NEVER = re.compile(r"\b(?:not|never)(?: yet)?(?: been)? (?:run|tried|tested|trained) on (?:a GPU|a card|one\b)", re.I)
+
+
+def test_no_page_says_that_nothing_was_run_on_a_gpu() -> None:
+    folders = ((ROOT / "docs", "*.md"), (PACKAGE, "*.py"), (ROOT / "benchmarks", "*.py"))
+    files = [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        *(page for folder, end in folders for page in folder.rglob(end)),
+    ]
+    texts = {str(file.relative_to(ROOT)): " ".join(file.read_text("utf-8").split()) for file in files}
+    assert {name: found[0] for name, text in texts.items() if (found := NEVER.search(text))} == {}
+    for sentence in ("On a GPU (not yet run on one)", "has not been run on a GPU", "never tried on a card"):
+        assert NEVER.search(sentence)
+
+
 @pytest.mark.parametrize("page", reference.pages(), ids=lambda page: page.stem)
 def test_what_pages_say_of_the_sources_is_what_these_say(page: Path) -> None:
     pytest.importorskip("torch")

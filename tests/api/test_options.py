@@ -194,13 +194,15 @@ def test_what_the_published_code_of_maclr_has_instead() -> None:
     """examples/MACLR of PECOS. run.sh and accelerate_config.yaml: 16 pairs on each of 8 processes.
 
     main.py: 4 labels of a process for the regularisation, a norm of at most 1, titles as labels. dataset.py: a title is
-    taken from a sentence unless random() is at most 0.1, and the first pseudo label of each kind is taken.
+    taken from a sentence unless random() is at most 0.1, and the first pseudo label of each kind is taken; that of the
+    encoder if its score is more than 36. model.py: vectors are 512 values of tanh, so of length 512 ** .5 at most.
     """
     paper, code = maclr.paper(), maclr.published_code()
     assert (code.training.batch, code.training.clip, code.sampled_labels) == (128, 1.0, 32)
     assert (code.without_title, code.pseudo_labels, code.label_text) == (0.9, 1, "name")
+    assert code.min_cosine == pytest.approx(36 / (512**0.5 * 512**0.5))
     same: dict[str, Any] = {"sampled_labels": None, "without_title": 0.0, "pseudo_labels": 3, "label_text": "text"}
-    assert replace(code, **same, training=paper.training) == paper
+    assert replace(code, **same, min_cosine=-1.0, training=paper.training) == paper
 
 
 def test_what_the_published_code_of_futex_has_instead() -> None:

@@ -9,15 +9,18 @@ import os
 import subprocess
 import sys
 import zipfile
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import gpu
+from benchmarks import corpora, gpu
+from safetensors.numpy import load_file, save_file
 from tests.benchmarks import own_corpus
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.papers import futex, maclr, micol
 from tagwright.training.config import TrainingPlan
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +37,8 @@ def test_rows_are_in_order_of_worth() -> None:
     assert titles[:5] == [f"epmc, blank: {name}" for name in first]
     maclr = [title for title in titles if title.startswith("mdn, blank: MACLR")]
     assert len(maclr) == 7  # Table 4
-    last = [f"epmc, {gpu.BLANK}: FuTex-NoSelfTrain", f"mdn, {gpu.MPNET}: RTS", maclr[0], "epmc, blank: MICoL bi: names"]
+    middle = [f"epmc, {gpu.BLANK}: FuTex-NoSelfTrain", f"mdn, {gpu.MPNET}: RTS", f"epmc, {gpu.MPNET}: MICoL bi: UDA"]
+    last = [*middle, maclr[0], "epmc, blank: MICoL bi: names"]
     assert [titles.index(title) for title in last] == sorted(titles.index(title) for title in last)
     assert titles[-1].startswith("tib, minilm: DE-ret")
 
@@ -47,6 +51,8 @@ def test_a_row_that_shares_a_training_comes_after_the_one_that_has_it() -> None:
             assert f"{row.corpus}, {row.start}: {other}" in rows
         if row.after:
             assert order.index(row.after) < order.index(title)
+    begun = {row.name: row.shares for row in rows.values() if row.title.startswith("tib, ") and row.shares}
+    assert begun == {"classifier": "SVM", **dict.fromkeys(("DEPL, 16 tokens", "DEPL+cls", "DE-ret"), "classifier")}
     shared = [row.name for row in rows.values() if row.start == gpu.OWN and row.after]
     sizes = ("", ", batch 64, rate x 2.8")  # the square root of 64 / 8
     assert shared == [f"FuTex-{part}{size}" for size in sizes for part in ("NoHierarchy", "NoSelfTrain")]
@@ -101,6 +107,50 @@ def test_weights_in_float16_are_computed_in_float32(tiny: Path, tmp_path: Path) 
     (bare / "modules.json").unlink()
     assert [*gpu.starts(tmp_path, tiny, bare)] == ["blank", "own", "minilm"]
     assert np.abs(BiEncoder.load(found["blank"]).model.encode(texts) - model.encode(texts)).max() > 0.01
+
+
+def test_a_share_of_an_encoder_has_its_first_layers(tmp_path: Path) -> None:
+    names = [f"encoder.layer.{n}.output.dense.bias" for n in range(12)]
+    for folder, words in ((tmp_path / "a", "embeddings.word_embeddings.weight"), (tmp_path / "b", "pooler.dense.bias")):
+        folder.mkdir()
+        save_file({name: np.zeros(2) for name in (words, *names)}, folder / "model.safetensors")
+        (folder / "config.json").write_text('{"num_hidden_layers": 12}')
+        for share, layers in ((1.0, 12), (0.25, 3), (0.01, 2)):  # at least those that blank initialises
+            gpu.write_model(folder, made := folder / str(share), gpu.cast, share)
+            assert {*load_file(made / "model.safetensors")} == {words, *names[:layers]}
+            assert json.loads((made / "config.json").read_text())["num_hidden_layers"] == layers
+
+
+def test_a_share_of_a_corpus_has_the_labels_of_its_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_corpus.write(tmp_path / "corpus")
+    monkeypatch.setattr(corpora, "FOLDER", tmp_path / "corpus")
+    monkeypatch.setattr(gpu, "FEWEST", 6)
+    monkeypatch.setattr(gpu, "SECTIONS", 1)
+    for share, sizes, others in ((0.1, (12, 6), 8), (0.01, (6, 6), 6)):  # of 120, 60 and 80
+        gpu.write_share("mdn", tmp_path / str(share) / "mdn", share)
+        with monkeypatch.context() as there:
+            there.setattr(corpora, "FOLDER", tmp_path / str(share))
+            train, dev, labels = *(corpora.documents("mdn", part) for part in ("train", "dev")), corpora.labels("mdn")
+        assert (len(train), len(dev)) == sizes
+        known = {label for document in (*train, *dev) for label in (*document.labels, document.id)}
+        assert known & {*corpora.labels("mdn").ids} <= {*labels.ids}
+        assert len({*labels.ids} - known) <= others < len(labels) < 80
+        assert max(len(document.sections) for document in (*train, *dev)) == 1
+
+
+def test_every_row_can_be_sent_to_a_process_of_its_own(tmp_path: Path) -> None:
+    for row in gpu.every_row([gpu.BLANK, gpu.MPNET, gpu.MINILM], [None, 64]).values():
+        ForkingPickler.dumps((row, row.task(tmp_path, "encoder", 0.01)))
+
+
+def test_of_a_share_texts_are_short_and_each_document_gives_a_pair(tmp_path: Path) -> None:
+    task, whole = (gpu.Task("mdn", tmp_path, "tiny", gpu.BLANK, share) for share in (0.01, 1.0))
+    assert task.as_in(micol.paper("cross"), {}).max_length == 32
+    assert (task.as_in(futex.paper(), {}).budget, task.as_in(maclr.paper(), {}).max_length) == (10, 32)
+    assert whole.as_in(micol.paper("cross"), {}).max_length == 512
+    object.__setattr__(task, "documents", range(120))
+    assert [task.pairs(50_000, batch) for batch in (None, 64)] == [120, 128]
+    assert whole.pairs(50_000, 64) == 50_000
 
 
 def program(*arguments: str) -> str:

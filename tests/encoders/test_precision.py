@@ -16,7 +16,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import Compiled, Computed
 from tagwright.encoders.device import best_device, best_dtype
 from tagwright.encoders.graphs import factors
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, ModelError
 from tagwright.papers.full_text import FullText
 from tagwright.stages.dense import Dense
 from tagwright.types import Document, Floats, Label
@@ -114,7 +114,12 @@ def test_int8_that_rounds_what_it_multiplies_is_the_processors_own(monkeypatch: 
 
 def test_without_openvino_nothing_is_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "is_installed", lambda: False)
+    monkeypatch.setattr(precision, "formats", FORMATS)
     assert FORMATS() == {"bfloat16": False}
+    assert precision.resolve("auto") == "float32"
+    assert precision.resolve("bfloat16") == "bfloat16"  # by torch
+    with pytest.raises(ModelError, match=r'"int8" needs openvino, .* pip install "tagwright\[minilm'):
+        precision.resolve("int8")
 
 
 @pytest.mark.parametrize(("variable", "value"), [("ONEDNN_MAX_CPU_ISA", "AVX2"), ("ATEN_CPU_CAPABILITY", "avx2")])

@@ -14,6 +14,7 @@ from torch.nn.functional import normalize
 from tagwright.core.steps import NAME, Steps
 from tagwright.data.gold import sample_labels
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
 from tagwright.papers import maclr
 from tagwright.papers.losses import cluster_loss, in_batch, in_clusters, label_regularisation
@@ -183,6 +184,15 @@ def test_the_tfidf_view_knows_the_language_of_the_labels(language: str, found: i
         assert len(list(next(iter(views))(0))) == found
     except ConfigError:  # nothing is found
         assert not found
+
+
+def test_pseudo_labels_of_a_small_cosine_are_left_out_of_those_of_the_encoder_alone(encoder: dict[str, str]) -> None:
+    static = BiEncoder.load(encoder["static"])
+    cosines = np.sort(Dense(LABELS, static, QUICK.dense)(DOCUMENTS).top(1).scores)
+    below = int(np.diff(cosines).argmax()) + 1  # as many are left of the widest gap
+    config = replace(QUICK, min_cosine=float(cosines[below - 1 : below + 1].mean()))
+    assert [pairs.items for pairs in maclr._guesses(DOCUMENTS, LABELS, static, QUICK)] == [30, 30]
+    assert [pairs.items for pairs in maclr._guesses(DOCUMENTS, LABELS, static, config)] == [30 - below, 30]
 
 
 def test_a_document_that_is_a_label_is_not_its_own_pseudo_label(encoder: dict[str, str]) -> None:

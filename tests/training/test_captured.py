@@ -85,6 +85,7 @@ def test_loss_gradients_and_weights_are_those_of_a_step_that_is_not_captured(
     off, found = np.zeros(24, np.bool_), []
     for is_captured in (False, True):
         encoder = make(folder)
+        encoder.model.double()  # in which the order of sums hardly counts
         optimiser, tokens = optimiser_of(encoder), encoder.tokenize(texts(encoder))
         if is_captured:
             done = steps_of(encoder, optimiser, objective).step(tokens, off, VIEWS, GROUPS, 0, 1e-3)
@@ -96,9 +97,8 @@ def test_loss_gradients_and_weights_are_those_of_a_step_that_is_not_captured(
         found.append((done, optimiser.kept, torch.cat([w.flatten() for w in optimiser.weights.values()])))
     (plain, gradients, weights), (fixed, own_gradients, own_weights) = found
     assert gradients.abs().max() > 0.01
-    torch.testing.assert_close(fixed, plain, rtol=1e-4, atol=1e-6)
-    torch.testing.assert_close(own_gradients, gradients, rtol=1e-3, atol=1e-5)
-    torch.testing.assert_close(own_weights, weights, rtol=0, atol=2e-3)  # a step of AdamW moves a weight by the rate
+    for own, expected in ((fixed, plain), (own_gradients, gradients), (own_weights, weights)):
+        torch.testing.assert_close(own, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_a_training_in_fixed_shapes_ends_as_one_without(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ continues with few known labels (FS-XMC). With its four switches off it is ICT, 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -70,6 +71,9 @@ class Config(RetrievalOptions):
     "Stage II with TF-IDF's first labels as pseudo labels."
     pseudo_labels: AtLeastOne = 3
     "k, the pseudo labels of each kind (Table 10)."
+    min_cosine: Annotated[float, Range(least=-1, most=1)] = -1.0
+    """The least cosine of the encoder's pseudo labels. Not in the paper; its code has inner products above 36, in 512
+    dimensions between -1 and 1: cosines above 36/512."""
     sampled_labels: AtLeastOne | None = None
     "M of Eq. 3, the random labels of a step; None: as many as the batch has pairs. Not in the paper; 32 in its code."
     without_title: Probability = 0.0
@@ -142,7 +146,7 @@ def published_code() -> Config:
     """What PECOS's examples/MACLR has instead, on eight processes: 16 pairs and 4 random labels (M) on each.
 
     Contexts are without their title 9 times in 10, pseudo labels are the first of each kind, gradients are clipped.
-    Labels are their names. Not the threshold of 36 on pseudo labels: it is on inner products, here there are cosines.
+    Labels are their names. The encoder's pseudo labels have inner products above 36 (dataset.py): see `min_cosine`.
     """
     settings = paper()
     return replace(
@@ -150,6 +154,7 @@ def published_code() -> Config:
         sampled_labels=8 * 4,
         without_title=0.9,
         pseudo_labels=1,
+        min_cosine=36 / 512,
         label_text="name",
         training=replace(settings.training, batch=8 * 16, clip=1.0),
     )
@@ -302,14 +307,18 @@ def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncod
     """A source of pseudo pairs for each enabled view (4.3)."""
     k = config.pseudo_labels + bool(config.exclude_self)
     if config.encoder_pairs:
-        yield _pseudo_pairs(shared_dense(labels, encoder, replace(config.dense, k=k)), documents, labels, config)
+        dense = shared_dense(labels, encoder, replace(config.dense, k=k))
+        yield _pseudo_pairs(dense, documents, labels, config, config.min_cosine)
     if config.tfidf_pairs:
         options = LexicalOptions(weighting="tfidf", k=k, stem=config.language)
         yield _pseudo_pairs(Lexical(labels, options), documents, labels, config)
 
 
-def _pseudo_pairs(view: Retriever, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:
+def _pseudo_pairs(
+    view: Retriever, documents: Sequence[Document], labels: Vocabulary, config: Config, least: float = -math.inf
+) -> Source:
     run = shared_run(documents, view)
+    run = run.keep(run.scores >= least)
     if config.exclude_self:
         run = run.keep(run.labels != labels.own(documents)[run.rows])
     return labelled_pairs(documents, labels, run.top(config.pseudo_labels), seed=config.training.seed)
