@@ -126,9 +126,9 @@ def meanings(shown: Iterable[Reason], stages: Mapping[str, str]) -> dict[str, st
 def legend(shown: Sequence[Reason], stages: Mapping[str, str]) -> Iterator[str]:
     """Yield the parts of a line that explains the reasons that are shown: numbers, then names."""
     if any(reason.added is not None for reason in shown):
-        yield "+ and -: what a reason adds to the score"
+        yield "+ and -: points that a reason adds to the score"
     if any(reason.rank for reason in shown):
-        yield "#1: the first of its stage"
+        yield "#1: ranked first by that stage"
     yield from (f"{name}: {meaning}" for name, meaning in meanings(shown, stages).items())
 
 
