@@ -207,7 +207,7 @@ def test_names_are_in_the_language_asked_for_and_others_are_marked(run: Command,
 def test_without_a_language_of_names_nothing_is_marked(run: Command, source: tuple[str, ...]) -> None:
     (line,) = run("suggest", "one.jsonl", *source, "--format", "jsonl").out.splitlines()
     assert all("language" not in each for each in json.loads(line)["suggestions"])
-    assert run("suggest", "one.jsonl", *source, "--format", "tsv").out.splitlines()[0].endswith("\tconfidence")
+    assert run("suggest", "one.jsonl", *source, "--format", "tsv").out.splitlines()[0].endswith("\tconfidence\tnone")
 
 
 def test_a_language_in_which_no_name_is_is_refused(run: Command, source: tuple[str, ...]) -> None:
