@@ -507,7 +507,7 @@ class Stage(Protocol):
         return None
 
     def background(self, reading: Any, texts: Sequence[str]) -> Background | None:  # noqa: ARG002
-        """Return how near the documents read are to texts in general; None for a stage without an encoder."""
+        """Return how near the documents that were read are to texts in general; None for a stage without an encoder."""
         return None
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002
@@ -527,7 +527,7 @@ class Stage(Protocol):
         ...
 
     def save_as_is(self, folder: Path) -> None:
-        """Write what was made so far; by default all."""
+        """Write only what was made so far; by default, everything."""
         self.save(folder)
 
 

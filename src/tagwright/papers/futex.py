@@ -98,7 +98,7 @@ class Config(FullTextOptions, VectorOptions):
     pseudo_labels: AtLeastOne = 5
     "N: the first labels of a document that the classifier learns from, and that stay first (Eq. 11)."
     order: Literal["example", "append"] = "append"
-    """After which labels the classifier's are appended: the first N (Example 3.1), or the whole ranking (published
+    """The labels after which the classifier's are appended: the first N (Example 3.1), or the whole ranking (published
     code). The latter agrees better with the keywords of authors (page "Full papers")."""
     trees: AtLeastOne = 3
     "Trees of the classifier (4.1)."

@@ -87,10 +87,10 @@ class Config(RetrievalOptions):
     """The language of the names, for stemming and stop words in the TF-IDF view: a code or a name ("fi", "finnish"),
     several as "de+en"; "auto" recognises it in the names, "none" turns both off."""
     temperature: Positive = 0.05
-    """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
-    vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
+    """Cosines over 0.05, as in RTS, instead of the paper's plain inner products: labels are searched by cosine, and
+    the vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
     exclude_self: bool | None = None
-    """Whether a document that is a label too is excluded from its own pseudo labels. None: where most documents are
+    """Whether a document that is a label too is excluded from its own pseudo labels. None: if most documents are
     labels."""
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."

@@ -46,7 +46,7 @@ class TrainingConfig(checked.Checked):
     """The texts with dropout in the transformer: "all", as in RTS and MACLR; "same", those of pairs of equal texts,
     which nothing else distinguishes; or "off". None: usually "same", since "all" costs a third of the time."""
     activation_token_budget: checked.AtLeastZero | None = None
-    "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
+    "Tokens of the largest batch that keeps activations, 0.1 MB each in MiniLM; larger batches are encoded twice."
     validation: checked.PartialShare | None = None
     "Share of the groups of pairs that measure the validation loss, by which the best weights are chosen."
     checkpoint_seconds: checked.NotNegative = 300.0
