@@ -85,7 +85,7 @@ def train(
     do not fetch an encoder that is not on this machine, as with HF_HUB_OFFLINE.
 
     options: those of the method's Config, such as language; training options as a table, `training={"epochs": 2}`, as
-    a TrainingConfig, or directly, `epochs=2`. Also fields of `api.job.Job`: unknown, check, output, resume, overwrite;
+    a TrainingConfig, or directly, `epochs=2`; also fields of `api.job.Job`: unknown, check, output, resume, overwrite;
     for methods that accept them, fuse, fuse_with, keywords, reviews, model, share_of_labels, share_of_pairs, loss, a
     function of anchors, positives and groups, and pairs, a function of the epoch. Raises InputError, ConfigError,
     ModelError (all TagwrightErrors).
@@ -151,7 +151,7 @@ def evaluate(
 ) -> Scores:
     """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
 
-    gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
+    gold: documents with labels, or documents and y, the ids or names of their labels; or a Run. labels: the
     vocabulary, needed for a run over documents. train: training documents for label frequencies, which PSP and slices
     need. measures: names such as P@7 or macro-F1@5. rules: exclude_self=True never suggests the label with the
     document's own id; skip_unlabelled=True leaves out documents without gold labels; unknown is what to do about gold
@@ -191,8 +191,8 @@ def compare(
     """Compare taggers or runs, pair by pair, by paired tests: `compare(one, other, ..., documents)`.
 
     found: the taggers or runs, then the documents, or gold labels as a Run. They are called A, B, C, ..., or by the
-    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. A list in a mapping holds runs of
-    one method, such as with three seeds: the means of their measures are compared. p values are corrected over all
+    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. A list in a mapping has several of
+    one method, such as of three seeds: the means of their measures are compared. p values are corrected over all
     measures and comparisons (Holm). Other arguments are those of `evaluate`.
 
     >>> one, other = (zero_shot(["Bees", "Taxes"], stages=[stage], language="en") for stage in ("exact_match", "tfidf"))

@@ -108,7 +108,7 @@ class Corpus(Sequence[Document]):
     def open(cls, path: Path | str) -> Self:
         """Open a saved corpus in place. It is read once and checked, which takes about a second for 20,000 pages.
 
-        Raises InputError when there is none, when it is damaged, and with the row when a document is not as `save`
+        Raises InputError if there is none or it is damaged, and with the row if a document is not as `save`
         writes it; `read` accepts and cleans what another program wrote. The file must not change: truncating a mapped
         file ends the process (SIGBUS); replacing it, as `save` does, is harmless.
         """

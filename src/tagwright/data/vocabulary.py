@@ -288,7 +288,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def text_languages(self) -> TextLanguages:
-        """Which of the names a text is searched for, by its language."""
+        """The names for which a text is searched, by its language."""
         return TextLanguages(self)
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Vocabulary:
@@ -313,8 +313,8 @@ class Vocabulary(Sequence[Label]):
 
         Names are compared without case; an ambiguous name, which several labels prefer, or several have and none
         prefers, matches none; then it may be a notation. In a catalogue's reference, `<id> <id> name`, an id
-        counts first, also by its last part or as an exact match, then the name. Names in languages that are not
-        searched count last. `subjects` tells which subjects of records are labels.
+        counts first, also by its last part or as an exact match, then the name. Names in other than
+        the searched languages count last. `subjects` tells which subjects of records are labels.
         """
         value = value.strip()
         for label_id in (value, bare_id(value)):

@@ -72,12 +72,12 @@ class Config(RetrievalOptions):
     pseudo_labels: AtLeastOne = 3
     "k, the pseudo labels of each kind (Table 10)."
     min_cosine: Annotated[float, Range(least=-1, most=1)] = -1.0
-    """The least cosine of the encoder's pseudo labels. Not in the paper; its code has inner products above 36, in 512
-    dimensions between -1 and 1: cosines above 36/512."""
+    """The least cosine of the encoder's pseudo labels. Not in the paper; its code takes inner products above 36 of
+    vectors of 512 numbers between -1 and 1: cosines above 36/512."""
     sampled_labels: AtLeastOne | None = None
     "M of Eq. 3, the random labels of a step; None: as many as the batch has pairs. Not in the paper; 32 in its code."
     without_title: Probability = 0.0
-    "How often the title is taken out of a sentence of its context: not in the paper, 0.9 in its published code."
+    "How often the title is removed from a sentence of its context: not in the paper, 0.9 in its published code."
     groups: bool = True
     """Whether documents of one title share a cluster, and pairs of one label are not each other's negatives in Eq. 1.
     False is the paper's: every instance is its own."""

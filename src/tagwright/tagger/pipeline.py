@@ -100,7 +100,7 @@ class Suggestion:
         return f"Suggestion({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     def to_dict(self, text: str | None = None) -> dict[str, Any]:
-        """Return plain values for JSON, as `/api/suggest` answers them.
+        """Return plain values for JSON, as in answers of `/api/suggest`.
 
         text: the document's, if the suggestion is explained: this adds reasons, evidence with at most 1,000 characters
         of each span, translated names, and how the confidence was computed.
@@ -514,7 +514,7 @@ class Tagger:
         return Vocabulary(translate_names(vocabulary))
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Self:
-        """Return the tagger for a part of its vocabulary, with memory for that part only.
+        """Return the tagger for a part of its vocabulary, which takes memory only for that part.
 
         only, without: as in `SuggestOptions`; ids are conditions too. Scores are those of a tagger that knows no other
         labels; with the same conditions, `suggest` ranks labels as it ranks all.

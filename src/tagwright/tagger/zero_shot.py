@@ -165,7 +165,7 @@ class Config(StageOptions):
 
     candidates: AtLeastOne = 500
     """The number of labels each stage suggests; every stage then scores all candidates. A transformer suggests 300 of a
-    large vocabulary: those that rough vectors propose."""
+    large vocabulary: the ones that rough vectors propose."""
 
     llm: LlmOptions = field(default_factory=LlmOptions)
     "The language model that ranks the first candidates again, if one is named."
