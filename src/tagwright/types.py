@@ -377,7 +377,7 @@ class Run:
         return scores
 
     def keep(self, mask: Mask) -> Run:
-        """The suggestions where mask (suggestions,) is true; every document keeps its row, if only an empty one."""
+        """The suggestions where mask (suggestions,) is true; every document keeps its row, even if empty."""
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)])
         confidences = None if self.confidences is None else self.confidences[mask]
         return Run(before[self.indptr], self.labels[mask], self.scores[mask], confidences, self.none)
@@ -472,17 +472,17 @@ class Background(NamedTuple):
 
 
 class Stage(Protocol):
-    """Scores labels of a fixed vocabulary for documents, says why, follows a changed vocabulary, and is stored.
+    """Scores labels of a fixed vocabulary for documents, explains why, adapts to a changed vocabulary, and is saved.
 
     There are two kinds: a re-ranker scores the candidates of others, a `Retriever` finds candidates too. A batch of
-    documents is read once; candidates are then found and scored from what was read. One that is saved also has
+    documents is read once; candidates are then found and scored from what was read. A saved stage also has
     `load(folder, labels)`, a class method. `testing.check_stage` tells what is missing.
     """
 
     distribution: Distribution
 
     shares: str = ""
-    "The stage of a tagger whose reading this one reads with, so that documents are not read twice; empty: none."
+    "The stage of a tagger whose features this one uses, so that documents are not read twice; empty: none."
 
     meaning: str = ""
     'What the stage sees in a document, in plain words for explanations: "its name in the text".'
@@ -492,7 +492,7 @@ class Stage(Protocol):
         ...
 
     def read_with(self, reading: Any) -> Any:
-        """The same from the reading of the stage that `shares` names."""
+        """Return the same features from those of the stage that `shares` names."""
         return reading
 
     def score(self, reading: Any, candidates: Run) -> Floats:
@@ -502,12 +502,12 @@ class Stage(Protocol):
     def trust(self, reading: Any, weight: float) -> Floats | None:  # noqa: ARG002
         """(documents,) from 0 to 1, how well the stage knows each document's language; None: it cannot tell.
 
-        weight: the stage's weight when it is fully trusted, for a message if little of that is left; 0: no message.
+        weight: the stage's weight when fully trusted, for a message if little of it is left; 0: no message.
         """
         return None
 
     def background(self, reading: Any, texts: Sequence[str]) -> Background | None:  # noqa: ARG002
-        """Return how near the documents read are to texts in general; None for a stage without an encoder."""
+        """Return how near the documents that were read are to texts in general; None for a stage without an encoder."""
         return None
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002
@@ -527,7 +527,7 @@ class Stage(Protocol):
         ...
 
     def save_as_is(self, folder: Path) -> None:
-        """Write what was made so far; by default all."""
+        """Write only what was made so far; by default, everything."""
         self.save(folder)
 
 

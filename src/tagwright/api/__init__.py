@@ -42,7 +42,7 @@ def zero_shot(
 ) -> Tagger:
     """A tagger that needs no training: names, words and meaning suggest labels.
 
-    documents: documents to tag, if available: 50 or more fit the weights. If a file has names in several languages,
+    documents: texts to tag, if available; weights are fitted to 50 or more. If labels have names in several languages,
     each text is searched for those in its own. options: those of `tagger.zero_shot.Config`, such as language, stages,
     encoder, precision. offline: do not fetch an encoder that is not on this machine, as with HF_HUB_OFFLINE. progress:
     show progress bars on a terminal. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
@@ -81,11 +81,11 @@ def train(
     and futex learn from texts; svm and depl from documents with gold labels; finetune, and auto if it is given one,
     continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each document, instead of
     the documents' own; an empty list, and for auto also None, is an unlabelled document. paper: start from the
-    settings of the method's paper. published_code: the same, with its authors' program where that differs. offline: do
-    not fetch an encoder that is not on this machine, as with HF_HUB_OFFLINE.
+    settings of the method's paper. published_code: the same, but as in its authors' program if that differs. offline:
+    do not fetch an encoder that is not on this machine, as with HF_HUB_OFFLINE.
 
     options: those of the method's Config, such as language; training options as a table, `training={"epochs": 2}`, as
-    a TrainingConfig, or directly, `epochs=2`. Also fields of `api.job.Job`: unknown, check, output, resume, overwrite;
+    a TrainingConfig, or directly, `epochs=2`; also fields of `api.job.Job`: unknown, check, output, resume, overwrite;
     for methods that accept them, fuse, fuse_with, keywords, reviews, model, share_of_labels, share_of_pairs, loss, a
     function of anchors, positives and groups, and pairs, a function of the epoch. Raises InputError, ConfigError,
     ModelError (all TagwrightErrors).
@@ -123,8 +123,8 @@ def load(
     """Load a saved tagger, memory-mapped. Encoders are saved with it, except MiniLM, which is fetched if missing.
 
     precision: the number format of its encoders; None: the one chosen when it was made. verify: check every byte of its
-    files; otherwise 64 MB and the sizes of larger files, so that loading takes no time. Raises ModelError if the folder
-    holds none, is damaged, or cannot be computed in this precision here; ConfigError if there is no such device or
+    files; otherwise only 64 MB and the sizes of larger files, which is quick. Raises ModelError if the folder holds no
+    tagger, is damaged, or cannot be computed in this precision here; ConfigError if there is no such device or
     precision.
 
     >>> import tempfile
@@ -151,7 +151,7 @@ def evaluate(
 ) -> Scores:
     """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
 
-    gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
+    gold: documents with labels, or documents and y, the ids or names of their labels; or a Run. labels: the
     vocabulary, needed for a run over documents. train: training documents for label frequencies, which PSP and slices
     need. measures: names such as P@7 or macro-F1@5. rules: exclude_self=True never suggests the label with the
     document's own id; skip_unlabelled=True leaves out documents without gold labels; unknown is what to do about gold
@@ -191,7 +191,7 @@ def compare(
     """Compare taggers or runs, pair by pair, by paired tests: `compare(one, other, ..., documents)`.
 
     found: the taggers or runs, then the documents, or gold labels as a Run. They are called A, B, C, ..., or by the
-    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. A list in a mapping holds those of
+    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. A list in a mapping has several of
     one method, such as of three seeds: the means of their measures are compared. p values are corrected over all
     measures and comparisons (Holm). Other arguments are those of `evaluate`.
 

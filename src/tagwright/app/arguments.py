@@ -23,8 +23,8 @@ Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "csv", "xlsx", "labe
 
 FORMATS = (
     "Output format. jsonl, trec: run files. tsv, csv, xlsx: a table with a row for each suggestion; csv puts an "
-    "apostrophe before cells that look like formulas, xlsx needs > FILE.xlsx. label_studio, argilla: JSON for these "
-    "tools."
+    "apostrophe before cells that look like formulas; send xlsx to a file with > FILE.xlsx. label_studio, argilla: "
+    "JSON for these tools."
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
@@ -83,7 +83,7 @@ NamesIn = Annotated[
     str,
     typer.Option(
         metavar="CODE",
-        help="Language of printed names, such as sv; names in others are marked. By default each document's own.",
+        help="Language of printed names, such as sv; those in other languages are marked. By default the document's.",
     ),
 ]
 
@@ -164,8 +164,8 @@ class Reading:
         str,
         typer.Option(
             metavar="FIELD=COLUMN,...",
-            help="Columns of fields, if their names differ: title=Name,text=Body,labels=Codes; also id, abstract, and "
-            "any name for metadata.",
+            help="The column of each field with another name: title=Name,text=Body,labels=Codes; fields are also id, "
+            "abstract, and any name for metadata.",
         ),
     ] = ""
     input_format: Annotated[
@@ -217,8 +217,8 @@ class Conditions:
         typer.Option(
             metavar="CONDITION",
             help="Suggest only labels that fulfil this; may be repeated. An id, or id:, notation:, type:, scheme:, "
-            "collection: or branch: and a value; a final * matches any ending: notation:33*. Of several conditions of "
-            "one kind, one is enough.",
+            "collection: or branch: and a value; a final * matches any ending: notation:33*. Of several conditions "
+            "of the same kind, a label needs to fulfil only one.",
         ),
     ] = field(default_factory=list)
     without: Annotated[
@@ -233,7 +233,7 @@ class Arranged:
     hierarchy: Annotated[
         Literal["ranked", "narrowest", "all"],
         typer.Option(
-            help="ranked: no change. narrowest: no label together with one below it. all: also all labels above each.",
+            help="ranked: no change. narrowest: a label replaces those above it. all: also all labels above each.",
         ),
     ] = "ranked"
     per_branch: Annotated[int | None, typer.Option(min=1, help="Maximum number of labels below one top label.")] = None
@@ -259,7 +259,7 @@ class Cut(Arranged, Conditions):
         bool,
         typer.Option(
             "--best-cut",
-            help="Per document, keep the number of labels with the highest expected F1.",
+            help="For each document, keep as many labels as give the highest expected F1.",
         ),
     ] = False
     thresholds: Annotated[

@@ -71,17 +71,17 @@ class Corpus(Sequence[Document]):
 
         columns, fields: field -> column of tables and JSON lines with other names, as in `columns={"text": "Body",
         "labels": "Codes"}` or, shorter, `text="Body", labels="Codes"`; fields are id, title, abstract, text, labels,
-        and any name for metadata. Without, usual names are recognised (name, headline; body, content; summary,
+        and any name for metadata. Otherwise, usual names are recognised (name, headline; body, content; summary,
         description; sku, handle; the headers of library catalogues, whose subject headings are labels; see
         `readers.headers`), or else the column with the longest texts is the text; the log names the guess.
 
         max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,
         row or article is logged and left out; a larger file that is one document cannot be read.
 
-        encoding: of texts and tables, where it is not UTF-8: cp1252, latin-1.
+        encoding: of texts and tables, if it is not UTF-8: cp1252, latin-1.
 
         Raises InputError with file and line for anything that cannot be read, a column that does not exist, and, in
-        tables and JSON lines, a missing or repeated id; in other formats a repeated id is told apart, as `1#3`, and
+        tables and JSON lines, a missing or repeated id; in other formats a repeated id is numbered, as in `1#3`, and
         logged. Of several papers, unreadable ones are logged and skipped.
         """
         with document_limit(max_document_size):
@@ -108,7 +108,7 @@ class Corpus(Sequence[Document]):
     def open(cls, path: Path | str) -> Self:
         """Open a saved corpus in place. It is read once and checked, which takes about a second for 20,000 pages.
 
-        Raises InputError when there is none, when it is damaged, and with the row when a document is not as `save`
+        Raises InputError if there is none or it is damaged, and with the row if a document is not as `save`
         writes it; `read` accepts and cleans what another program wrote. The file must not change: truncating a mapped
         file ends the process (SIGBUS); replacing it, as `save` does, is harmless.
         """

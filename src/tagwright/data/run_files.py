@@ -175,8 +175,8 @@ def read_run(
     """Read a run file into a row for each of the documents, in their order.
 
     labels: id -> index in the vocabulary. digests: receives digests of the tagged texts by id, if the file has them.
-    Suggestions with equal scores stay in the order of the file. A run of TREC is recognised by its first line, and read
-    as `trec.read_run_lines` says, which orders them otherwise. Raises InputError, with the line where there is one: an
+    Suggestions with equal scores stay in the order of the file. A TREC run is recognised by its first line and read by
+    `trec.read_run_lines`, which breaks ties in its own way. Raises InputError, with the line if there is one: an
     unknown document or label, a document or label twice, a document without a line, a score that is not finite or is
     higher than the one before it, a confidence or `none` that is not a number from 0 to 1.
     """

@@ -79,8 +79,8 @@ def read_run_lines(
 def read_qrels(path: Path | str, document_ids: Sequence[str], labels: Collection[str]) -> list[list[str]]:
     """The ids of the gold labels of each document: those with a relevance of 1 or more. labels: the known ids.
 
-    An unknown label is returned as well: `y` of `evaluate`, and `Vocabulary.gold`, count those. Raises InputError with
-    the line: an unknown document, a label judged twice, a relevance that is not a whole number.
+    An unknown label is returned as well: `y` of `evaluate` and `Vocabulary.gold` count such labels. Raises InputError
+    with the line: an unknown document, a label judged twice, a relevance that is not a whole number.
     """
     judged: dict[str, dict[str, bool]] = {document_id: {} for document_id in document_ids}
     for place, fields in _fields(open_lines(path), path, "TREC's qrels: document 0 label relevance"):

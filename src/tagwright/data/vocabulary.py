@@ -109,9 +109,9 @@ class Vocabulary(Sequence[Label]):
     def of(cls, labels: Labels, *, language: str = "", **columns: str) -> Vocabulary:
         """Labels from memory: names, Labels, records, a table of pandas, polars or Arrow, a mapping; or a file.
 
-        columns: of a table or of records, field -> column where the names differ: id, name, names (several),
+        columns: of a table or of records, field -> column if the names differ: id, name, names (several),
         description, broader, notation; without ids, the name is the id. A mapping is from ids to names, each a text or
-        a list; or, where its values are texts of six words or more on average and no key has a digit, from names to
+        a list; or, if its values are texts of six words or more on average and no key has a digit, from names to
         descriptions. language: of the names to take from a file. Raises InputError with the row, and for a column that
         does not exist.
 
@@ -145,11 +145,11 @@ class Vocabulary(Sequence[Label]):
         have the usual other names of `readers.headers`, and parents be given by notation or name. What is left out is
         logged. Plain text: one name a line, Google's product taxonomy (`1 - Animals > Birds`), or an outline by
         indentation (`term_lists.read_names`); PECOS's output-items.txt, AttentionXML's train_labels.txt. SKOS (extra
-        `skos`): Turtle, RDF/XML, N-Triples; the parsed labels are cached by the hash of the file.
+        `skos`): Turtle, RDF/XML, N-Triples; parsed labels are cached under the hash of the file.
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are
-        kept beside, each with its code. likely: gives the languages to prefer when none is given, such as those of the
+        kept as well, each with its code. likely: gives the languages to prefer when none is given, such as those of the
         documents; else English, or else the first language of the file; a note on stderr says which were taken.
         encoding: of a file that is not UTF-8 and does not say so itself: cp1252, latin-1. Raises InputError with file
         and line for anything wrong in the file, ConfigError for an unknown format or a missing language.
@@ -176,8 +176,8 @@ class Vocabulary(Sequence[Label]):
     def write(self, path: Path | str) -> None:
         """Write a file in one step, in the format of its name as for `read`, gzip if it ends in `.gz`.
 
-        Read again, JSON lines, CSV, TSV and Excel workbooks give equal labels. SKOS has what SKOS says: names in their
-        languages and without, and no order of alternative ones; ids that are no URIs become some, which the log says.
+        Read again, JSON lines, CSV, TSV and Excel workbooks give equal labels. SKOS keeps names
+        with or without a language, but not the order of alternative ones; other ids become URIs, as the log says.
         Raises ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the
         file cannot be written.
         """
@@ -288,7 +288,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def text_languages(self) -> TextLanguages:
-        """Which of the names a text is searched for, by its language."""
+        """The names for which a text is searched, by its language."""
         return TextLanguages(self)
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Vocabulary:
@@ -312,9 +312,9 @@ class Vocabulary(Sequence[Label]):
         """The position of a label given as id, `<uri>`, preferred name or other name, None if there is no such label.
 
         Names are compared without case; an ambiguous name, which several labels prefer, or several have and none
-        prefers, matches none; then it may be a notation. Of a reference as catalogues have it, `<id> <id> name`, an
-        id counts first, also by its last part or as an exact match, then the name. Names in languages that are not
-        searched count last. Of subjects of records, `subjects` tells which are labels.
+        prefers, matches none; then it may be a notation. In a catalogue's reference, `<id> <id> name`, an id
+        counts first, also by its last part or as an exact match, then the name. Names in other than
+        the searched languages count last. `subjects` tells which subjects of records are labels.
         """
         value = value.strip()
         for label_id in (value, bare_id(value)):
@@ -325,7 +325,7 @@ class Vocabulary(Sequence[Label]):
 
     @cached_property
     def source(self) -> str:
-        """MARC's code of this vocabulary, such as "gnd", if its ids tell it; else blank."""
+        """MARC's code of this vocabulary, such as "gnd", if its ids show it; else blank."""
         return recognise_source(self.ids)[0]
 
     @cached_property
@@ -336,7 +336,7 @@ class Vocabulary(Sequence[Label]):
         """Yield each label of a document: its text, its code, its position, and the code of another vocabulary.
 
         A subject of another vocabulary, by its code or the form of its id, is no label here, whatever its name; nor is
-        a subdivided heading the main one. If the ids of these labels do not tell their vocabulary, a subject with a
+        a subdivided heading the main one. If the ids of these labels do not show their vocabulary, a subject with a
         code is one of them by its id alone, unless the user has named the code (`--columns labels=CODE`). A subject
         without a code is found as `resolve` does.
 
@@ -547,7 +547,7 @@ class Vocabulary(Sequence[Label]):
         return tuple(self._labels[place].name_in(language) for place in reversed(upwards))
 
     def shown_name(self, position: int, *, whole: bool = False) -> str:
-        """The preferred name; the path to it, separated by " > ", when asked for or when another label shares it.
+        """The preferred name, or the path to it, separated by " > ", if requested or if another label shares the name.
 
         >>> zoo = [Label("1", ("Birds",)), Label("2", ("Eggs",), broader=("1",)), Label("3", ("Eggs",))]
         >>> Vocabulary(zoo).shown_name(1)

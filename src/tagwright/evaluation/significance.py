@@ -78,7 +78,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparisons(Mapping[tuple[str, str], Comparison]):
-    """Every two of several runs compared: a mapping from two names to their `Comparison`.
+    """Every pair of several runs compared: a mapping from two names to their `Comparison`.
 
     documents: the number that was scored. pairs: the comparisons, in the order of the runs. Where only two runs are
     compared, `comparisons["P@1"]` is their `Difference` in that measure.
@@ -119,7 +119,7 @@ class Comparisons(Mapping[tuple[str, str], Comparison]):
         ]  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form: of two runs that of their comparison; of more, documents and a list of comparisons."""
+        """Return the JSON form: the comparison of two runs; for more, documents and a list of comparisons."""
         if len(self.pairs) == 1:
             return self.pairs[0].to_json()
         pairs = [{"a": pair.a, "b": pair.b, "measures": pair.to_json()["measures"]} for pair in self.pairs]

@@ -127,8 +127,8 @@ class Models:
     ) -> Comparisons:
         """Compare a version with another, by default the one in use, by paired tests; record their scores.
 
-        documents, y: with gold labels, as for `evaluate`. A label that only one of them has is missed by the other.
-        Raises ConfigError for a version beside itself, InputError for documents without gold labels.
+        documents, y: with gold labels, as for `evaluate`. A label that only one version has is missed by the other.
+        Raises ConfigError for a version and itself, InputError for documents without gold labels.
         """
         pair = self[version], self.current if other is None else self[other]
         if pair[0] == pair[1]:
@@ -151,7 +151,7 @@ class Models:
         return dataset.compare(runs, task)
 
     def promote(self, version: str | int) -> Version:
-        """Put a version in use; warn if others were better on the same documents, or if confidences are lost.
+        """Put a version in use; warn if another was better on the same documents, or if confidences are lost.
 
         Raises ConfigError for one that is not there.
         """

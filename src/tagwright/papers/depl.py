@@ -91,7 +91,7 @@ class Config(EncoderOptions):
     unit_vectors: bool = True
     """Whether the encoder's vectors are scaled to length 1 before the linear poolers, which then start as a multiple of
     the identity, and the label pooler's bias as the mean of a trained classifier's vectors; the loss is a sum over
-    labels. False is 3.3 as printed: vectors as they are, poolers and label vectors that are drawn, a mean."""
+    labels. False is 3.3 as printed: vectors as they are, random poolers and label vectors, a mean."""
     candidates: AtLeastOne = 100
     "The number of labels to find for a document."
     hard_negatives: AtLeastZero = 10
@@ -111,7 +111,7 @@ class Config(EncoderOptions):
     loss of the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
     training: TrainingConfig = TrainingConfig()
     """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
-    share of the documents that is left out of training, also of the SVM's."""
+    share of the documents left out of training, also of the SVM's."""
 
     @property
     def is_classifier(self) -> bool:

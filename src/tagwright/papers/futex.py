@@ -75,11 +75,11 @@ class Config(FullTextOptions, VectorOptions):
     count: AtLeastOne | None = None
     "Paragraphs p of an epoch, drawn anew for each; None: 45,000, or 4,000 on a machine without a GPU."
     abstract_chance: Probability = 0.5
-    "How often p is title and abstract, and not any paragraph: 0 in the paper, 1/2 in its published code."
+    "How often p is title and abstract instead of any paragraph: 0 in the paper, 1/2 in its published code."
     by_value: bool = False
     "Whether the similar document is drawn through a metadata value, as in MICoL: not in the paper, in its code."
     temperature: Positive = 0.05
-    "Of the bi-encoder's training, as in RTS; the cross-encoder's scores find their own scale."
+    "For training the bi-encoder, as in RTS; the cross-encoder's scores find their own scale."
     rankings: Annotated[tuple[Ranking, ...], Distinct()] = ("mentions", "all_mentions", "abstract")
     """What ranks the candidates. abstract, fulltext: the encoders (Eq. 8, 7), together the paper's; the first alone is
     NoHierarchy of Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title
@@ -98,7 +98,7 @@ class Config(FullTextOptions, VectorOptions):
     pseudo_labels: AtLeastOne = 5
     "N: the first labels of a document that the classifier learns from, and that stay first (Eq. 11)."
     order: Literal["example", "append"] = "append"
-    """After which labels the classifier's are appended: the first N (Example 3.1), or the whole ranking (published
+    """The labels after which the classifier's are appended: the first N (Example 3.1), or the whole ranking (published
     code). The latter agrees better with the keywords of authors (page "Full papers")."""
     trees: AtLeastOne = 3
     "Trees of the classifier (4.1)."
@@ -107,7 +107,7 @@ class Config(FullTextOptions, VectorOptions):
     beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
     "Nodes followed on each level of a tree (4.1)."
     min_papers: AtLeastOne = 5
-    "The fewest documents that must hold a word (4.1)."
+    "Minimum number of documents in which a word must occur (4.1)."
     suggestions: AtLeastOne = 100
     "Labels that the classifier suggests for a document."
     label_text: LabelText = "both"

@@ -72,12 +72,12 @@ class Config(RetrievalOptions):
     pseudo_labels: AtLeastOne = 3
     "k, the pseudo labels of each kind (Table 10)."
     min_cosine: Annotated[float, Range(least=-1, most=1)] = -1.0
-    """The least cosine of the encoder's pseudo labels. Not in the paper; its code has inner products above 36, in 512
-    dimensions between -1 and 1: cosines above 36/512."""
+    """The least cosine of the encoder's pseudo labels. Not in the paper; its code takes inner products above 36 of
+    vectors of 512 numbers between -1 and 1: cosines above 36/512."""
     sampled_labels: AtLeastOne | None = None
     "M of Eq. 3, the random labels of a step; None: as many as the batch has pairs. Not in the paper; 32 in its code."
     without_title: Probability = 0.0
-    "How often the title is taken out of a sentence of its context: not in the paper, 0.9 in its published code."
+    "How often the title is removed from a sentence of its context: not in the paper, 0.9 in its published code."
     groups: bool = True
     """Whether documents of one title share a cluster, and pairs of one label are not each other's negatives in Eq. 1.
     False is the paper's: every instance is its own."""
@@ -87,10 +87,10 @@ class Config(RetrievalOptions):
     """The language of the names, for stemming and stop words in the TF-IDF view: a code or a name ("fi", "finnish"),
     several as "de+en"; "auto" recognises it in the names, "none" turns both off."""
     temperature: Positive = 0.05
-    """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
-    vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
+    """Cosines over 0.05, as in RTS, instead of the paper's plain inner products: labels are searched by cosine, and
+    the vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
     exclude_self: bool | None = None
-    """Whether a document that is a label too is excluded from its own pseudo labels. None: where most documents are
+    """Whether a document that is a label too is excluded from its own pseudo labels. None: if most documents are
     labels."""
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."

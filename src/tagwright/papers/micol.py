@@ -93,7 +93,7 @@ class Config(VectorOptions):
     "A cross-encoder reads document and label together: slower by the number of candidates, and never static."
     meta_path: str = AUTO
     """Which documents are similar, such as "P->P<-P", or several: "P->P<-P + P-A-P" (A.5). "auto" takes the one whose
-    neighbourhoods are nearest to the documents that share a confident label, but for hubs: see
+    neighbourhoods are nearest to the documents that share a confident label, apart from hubs: see
     `papers.meta_path_selection`."""
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
@@ -104,7 +104,7 @@ class Config(VectorOptions):
     "Whether d+ is drawn through a metadata value first, so that hubs weigh less, in place of Eq. 15."
     count: AtLeastOne | None = None
     """Pairs of an epoch, drawn anew for each; None: 55,000, or 1,100 for a transformer on a machine without a GPU, and
-    no more than ten a document."""
+    at most ten for each document."""
     temperature: Positive = 0.05
     "tau of Eq. 9."
     candidates: Annotated[float, Range(least=1)] = 100.0

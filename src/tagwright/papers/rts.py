@@ -34,7 +34,7 @@ token's vector moves only with the texts that hold it. Weight decay would shrink
 class Config(RtsOptions, RetrievalOptions):
     """The choices of RTS; the options of the pairs are in `RtsOptions`, those of the encoder in `RetrievalOptions`.
 
-    pooling: MiniLM averages its tokens, as it was trained; the paper's MPNet uses its CLS token (3.2.3).
+    pooling: MiniLM averages its tokens, as in its training; the paper's MPNet uses its CLS token (3.2.3).
     """
 
     temperature: Positive = 0.05

@@ -84,12 +84,12 @@ class ServerOptions(Listening):
     ] = SHARE
     show: Annotated[
         int,
-        typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that a review shows at once; others take a click."),
+        typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that a review shows at once; the others need a click."),
     ] = 10
     show_from: Annotated[
-        float, typer.Option(min=0, max=1, help="The least confidence of what pages show at once, but for the best one.")
+        float, typer.Option(min=0, max=1, help="Minimum confidence to be shown at once; the best is always shown.")
     ] = 0.05
-    word: Annotated[Word, typer.Option(help="What pages in English call a label.")] = "label"
+    word: Annotated[Word, typer.Option(help="The word for a label on pages in English.")] = "label"
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
     ] = 0
@@ -124,11 +124,11 @@ class ServerOptions(Listening):
         typer.Option(
             metavar="ADDRESSES",
             envvar="FORWARDED_ALLOW_IPS",
-            help="Proxies whose X-Forwarded-For and --user-header are trusted, separated by commas; by default none.",
+            help="Proxies, separated by commas, whose X-Forwarded-For and --user-header are trusted; by default none.",
         ),
     ] = ""
     drain: Annotated[
-        float, typer.Option(min=0, help="Seconds to accept requests after SIGTERM, while /ready answers 503.")
+        float, typer.Option(min=0, help="Seconds to go on accepting requests after SIGTERM, while /ready answers 503.")
     ] = 0.0
 
     def __post_init__(self) -> None:

@@ -100,7 +100,7 @@ class Suggestion:
         return f"Suggestion({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
 
     def to_dict(self, text: str | None = None) -> dict[str, Any]:
-        """Return plain values for JSON, as `/api/suggest` answers them.
+        """Return plain values for JSON, as in answers of `/api/suggest`.
 
         text: the document's, if the suggestion is explained: this adds reasons, evidence with at most 1,000 characters
         of each span, translated names, and how the confidence was computed.
@@ -161,7 +161,7 @@ class Suggestions(list[Suggestion]):
 
 @dataclass(frozen=True, slots=True)
 class Tagger:
-    """A pipeline over one vocabulary. Labels are data: exchanging them needs no training.
+    """A pipeline over one vocabulary. Its labels can be exchanged without training.
 
     `read`: every stage reads a batch of documents. `retrieve`: the retrievers find candidates. `pool`: some of them are
     selected. `rank`: steps turn the scores of retrievers and re-rankers into one ranking. `tag` and `suggest` do all of
@@ -178,7 +178,7 @@ class Tagger:
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
     estimates_none: bool = True
-    "Whether confidences allow for no label fitting; taggers saved by 0.10 answer as before."
+    "Whether confidences allow for documents that no label fits; taggers saved by 0.10 answer as before."
 
     combiner: InitVar[Any] = None
     "A combiner of another package instead of steps; removed in 0.12."
@@ -325,7 +325,7 @@ class Tagger:
         return cut_ranking(self.vocabulary, ranking, options, own, served)
 
     def check(self, options: SuggestOptions) -> None:
-        """Raise ConfigError for conditions that fit no label, for confidences or thresholds that the tagger lacks."""
+        """Raise ConfigError for conditions that no label fulfils, confidences or thresholds that the tagger lacks."""
         options.check(self.estimates_confidence)
         if options.thresholds:
             self._thresholds()
@@ -514,7 +514,7 @@ class Tagger:
         return Vocabulary(translate_names(vocabulary))
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Self:
-        """Return the tagger for a part of its vocabulary, with memory for that part only.
+        """Return the tagger for a part of its vocabulary, which takes memory only for that part.
 
         only, without: as in `SuggestOptions`; ids are conditions too. Scores are those of a tagger that knows no other
         labels; with the same conditions, `suggest` ranks labels as it ranks all.
@@ -525,14 +525,14 @@ class Tagger:
         """Save to a folder; an interrupted save changes nothing.
 
         overwrite: whether a tagger that is saved there may be replaced. Raises ConfigError if that is not allowed,
-        or for a stage that no installed package registers; TagwrightError when the folder holds anything else, files of
-        others among them, or cannot be written.
+        or for a stage that no installed package registers; TagwrightError if the folder has any files that are not a
+        tagger's, or cannot be written.
         """
         with replace_folder(folder, KIND, overwrite=overwrite) as target:
             self.write(target)
 
     def write_as_is(self, folder: Path) -> None:
-        """Write into an existing folder what was made so far: labels that are not encoded yet stay so."""
+        """Write what was made so far into an existing folder, without encoding further labels."""
         self._write(folder, as_is=True)
 
     def write(self, folder: Path) -> None:
@@ -564,9 +564,9 @@ class Tagger:
 
     @classmethod
     def load(cls, folder: Path | str, *, verify: bool = False) -> Self:
-        """Load a saved tagger, the old or the new one while it is being replaced; of several versions the one in use.
+        """Load a saved tagger: the old or the new one while it is being replaced, or the version in use of several.
 
-        verify: check all of every file; otherwise of files beyond 64 MB in all only their sizes. Raises ModelError when
+        verify: check every byte of its files; otherwise only 64 MB and the sizes of larger files. Raises ModelError if
         the folder holds none, is damaged, or has a stage of a package that is not installed.
         """
         place = in_use(folder)

@@ -144,10 +144,10 @@ class Config(StageOptions):
     """
 
     weights: Literal["fixed"] | tuple[float, ...] | Mapping[str, float] | None = None
-    """One per stage, or those of some stages, as in {dense=0.5}. "fixed": exact_match 0.5, bm25 and tfidf 1, dense 2.5.
+    """One for each stage, or for some stages, as in {dense=0.5}. "fixed": exact_match 0.5, bm25 and tfidf 1, dense 2.5.
     None: the same, or weights fitted to the documents if 50 are given: see `with_fitted_weights`. The weight of dense
-    was chosen without gold labels; that test is made of names and cannot judge exact_match, which got the least of the
-    weights tried."""
+    was chosen without gold labels; the test is made from names, so it cannot judge exact_match, which got the least
+    of the weights tried."""
 
     title_match: float = 1.0
     """The weight of names in titles (stages/names/exact_match.py), used with exact_match and dense, which can lower the
@@ -158,14 +158,14 @@ class Config(StageOptions):
 
     prompts: Mapping[str, str] = field(default_factory=dict)
     """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as
-    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
+    {query="query: ", document="passage: "} for E5; unset ones are the model's own, and "" is none."""
 
     text_field: TextField = "title_and_abstract"
     "What bm25 and tfidf read: title and abstract, or everything."
 
     candidates: AtLeastOne = 500
     """The number of labels each stage suggests; every stage then scores all candidates. A transformer suggests 300 of a
-    large vocabulary: those that rough vectors propose."""
+    large vocabulary: the ones that rough vectors propose."""
 
     llm: LlmOptions = field(default_factory=LlmOptions)
     "The language model that ranks the first candidates again, if one is named."

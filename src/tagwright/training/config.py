@@ -46,16 +46,16 @@ class TrainingConfig(checked.Checked):
     """The texts with dropout in the transformer: "all", as in RTS and MACLR; "same", those of pairs of equal texts,
     which nothing else distinguishes; or "off". None: usually "same", since "all" costs a third of the time."""
     activation_token_budget: checked.AtLeastZero | None = None
-    "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
+    "Tokens of the largest batch that keeps activations, 0.1 MB each in MiniLM; larger batches are encoded twice."
     validation: checked.PartialShare | None = None
-    "Share of the groups of pairs that measure the validation loss, by which the best weights are chosen."
+    "Share of the groups of pairs for the validation loss, by which the best weights are chosen."
     checkpoint_seconds: checked.NotNegative = 300.0
     "Seconds between checkpoints; 0 saves after every step."
     seed: checked.AtLeastZero = 0
     "The same seed, machine and number of threads give the same weights."
 
     def over(self, plan: "TrainingPlan") -> "TrainingPlan":
-        """The plan of a method with what is set here."""
+        """The plan of a method, changed by the values set here."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(plan, **{name: value for name, value in values.items() if value is not None})
 

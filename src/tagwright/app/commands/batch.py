@@ -26,7 +26,7 @@ def batch(
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,
     shard: Annotated[
-        str, typer.Option(metavar="i/n", help="Tag only shards i, i + n, i + 2n, ...: job i of n, from 0.")
+        str, typer.Option(metavar="i/n", help="Tag only shards i, i + n, i + 2n, ...: job i of n, counted from 0.")
     ] = "0/1",
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes on this machine; by default half of the processors, at most 8.")

@@ -48,7 +48,7 @@ def enrich(
     ] = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Copy catalogue records with added subjects (650) and their provenance (883), or a table with all of its columns.
+    """Add subjects (650) and their provenance (883) to a copy of catalogue records, or of a table with all its columns.
 
     In MARC (extra "marc"), subjects that an earlier copy added are replaced; those of cataloguers stay.
     """

@@ -45,7 +45,7 @@ def evaluate(
         Path | None, typer.Option(help="Rank only these candidates: *_candidates.json of MICoL or FuTex.")
     ] = None,
     out_of_domain: Annotated[
-        list[str], typer.Option(help="Documents that no label fits: does the tagger notice? Their labels are not read.")
+        list[str], typer.Option(help="Documents that no label fits, to see if that is noticed; labels are not read.")
     ] = [],  # noqa: B006
     measures: Measures = "",
     per_label: Annotated[

@@ -48,7 +48,7 @@ def labels(
     match by name, such as stop words, each with the reason.
 
     --describe writes the vocabulary with generated descriptions, each with its model, instructions and date, for you to
-    review. --set then takes options of the language model: those with llm. in `tagwright train zero_shot --options`.
+    review. --set then takes options of the language model, the llm. ones of `tagwright train zero_shot --options`.
     """
     from tagwright.app import inputs, render
     from tagwright.data.vocabulary import Vocabulary

@@ -64,11 +64,11 @@ def reviews(
         Output | None,
         typer.Option(
             "--format",
-            help="With --export: jsonl, for train, and tsv and annif, for Annif, leave out documents reviewed blind; "
-            "blind has only these, for evaluate; verdicts, a JSON line each; decisions, the same with all that "
-            "--import needs; uris, a line per label; csv, a row per document, with names if --labels or --model is "
-            "given and headers by --columns; xlsx, the same for > FILE.xlsx; label_studio and argilla, as suggestions "
-            "for these tools. With --sample: text, ids; jsonl, with titles.",
+            help="With --export: jsonl (for train), tsv and annif (for Annif) leave out documents reviewed blind; "
+            "blind (for evaluate) has only these; verdicts has a JSON line for each; decisions adds all that --import "
+            "needs; uris has a line per label; csv has a row per document, with names if --labels or --model is "
+            "given and headers by --columns; xlsx is the same, for > FILE.xlsx; label_studio and argilla are "
+            "suggestions for these tools. With --sample: text has ids, jsonl also titles.",
             show_default="jsonl; text",
         ),
     ] = None,

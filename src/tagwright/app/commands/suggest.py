@@ -29,7 +29,7 @@ def suggest(
     path: Annotated[
         list[str],
         typer.Option(
-            metavar="EXPR", help="A meta-path, such as P->P<-P, by which neighbours with the same label are evidence."
+            metavar="EXPR", help="Also show which neighbours by this meta-path, such as P->P<-P, share the label."
         ),
     ] = [],  # noqa: B006
     paths: Annotated[

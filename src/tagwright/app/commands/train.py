@@ -33,7 +33,7 @@ class JobOptions(Basis):
     ] = None
     reviews: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="auto: learn from reviewers' decisions, a file of `serve --reviews`."),
+        typer.Option(metavar="FILE", help="auto: learn from reviewers' decisions in a file of `serve --reviews`."),
     ] = None
     share_of_labels: Annotated[
         float | None, typer.Option(help="finetune: learn from this share of the labels; 0.01 is 1%.")
@@ -76,10 +76,10 @@ def train(
     """Train a method and save its tagger.
 
     auto trains and combines whatever improves results, with labelled documents or
-    without; zero_shot saves the untrained method. Without labels: rts, maclr;
-    micol with metadata; futex with full texts. With few labels: finetune or auto
-    on top of a saved tagger (--model); auto then learns how to combine its
-    stages. With many: svm, depl.
+    without; zero_shot saves the untrained method. Without labels, use rts or
+    maclr, with metadata micol, with full texts futex. With few labels, use
+    finetune or auto on a saved tagger (--model); auto then learns how to combine
+    its stages. With many labels, use svm or depl.
 
     `tagwright train METHOD --options` lists what --set accepts; `tagwright describe DOCS` says which method suits.
     """
