@@ -215,7 +215,7 @@ def compare_all(
     check_runs(gold, *every)
     inputs = MeasureInputs.of([*every, gold], measures, train, above, propensity)
     repeats = math.lcm(*map(len, groups.values()))  # a test exchanges run for run, so all have as many
-    by_run = {name: _mean_of(inputs, group * (repeats // len(group)), gold) for name, group in groups.items()}
+    by_run = {name: _mean_of(inputs, group, gold, repeats // len(group)) for name, group in groups.items()}
     p = dict[tuple[tuple[str, str], str], float]()
     estimated = dict[tuple[str, str], _Estimates]()
     for pair in combinations(runs, 2):
@@ -234,10 +234,10 @@ def compare_all(
     return Comparisons(len(gold), tuple(pairs))
 
 
-def _mean_of(inputs: MeasureInputs, runs: Sequence[Run], gold: Run) -> Sequence[Measures]:
-    """Return the measures of a run, or their mean over several runs."""
-    measures = [resampled_measures(inputs, run, gold) for run in runs]
-    return measures[0] if len(runs) == 1 else [MeanOfRuns(part) for part in zip(*measures, strict=True)]
+def _mean_of(inputs: MeasureInputs, runs: Sequence[Run], gold: Run, repeats: int) -> Sequence[Measures]:
+    """Return the measures of a run, or their mean over several runs, each of which is repeated."""
+    measures = [resampled_measures(inputs, run, gold) for run in runs] * repeats
+    return measures[0] if len(measures) == 1 else [MeanOfRuns(part) for part in zip(*measures, strict=True)]
 
 
 def paired_p_value(a: Doubles, b: Doubles, permutations: int = 10_000, seed: int = 0) -> float:
