@@ -21,7 +21,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.tagger.acceptance import SuggestArguments
-from tagwright.types import Document, Run, list_or_nones, shortest
+from tagwright.types import Document, Run, list_or_nones
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +123,7 @@ class ArrowTagger:
 
 def _lists(run: Run, ids: Sequence[str]) -> Iterator[_Suggested]:
     """The suggestions of each document. ids: of the labels."""
-    labels, scores = [ids[place] for place in run.labels.tolist()], shortest(run.scores)
+    labels, scores = [ids[place] for place in run.labels.tolist()], run.scores.tolist()
     confidences = None if run.confidences is None else run.confidences.tolist()
     nones = list_or_nones(run.none, len(run))
     for (start, end), none in zip(pairwise(run.indptr.tolist()), nones, strict=True):

@@ -146,7 +146,7 @@ def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tag
         for documents, run in tagged:
             labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
             sure = list_or_nones(run.confidences, len(labels))
-            columns = [label.id for label in labels], [label.name for label in labels], shortest(run.scores), sure
+            columns = [label.id for label in labels], [label.name for label in labels], run.scores.tolist(), sure
             suggestions = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
             nones = list_or_nones(run.none, len(run))
             rows = [
