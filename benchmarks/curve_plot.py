@@ -41,6 +41,13 @@ def write(rows: Mapping[str, Any], prefix: str = "curve") -> None:
         (FOLDER / f"{prefix}-{name}.svg").write_text(drawing(name, points(methods)), encoding="utf-8")
 
 
+def without_variants(quality: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Corpus -> method -> size -> draw of peers, without variants of ours, which only the table has."""
+    return {
+        corpus: {name: rows for name, rows in found.items() if "," not in name} for corpus, found in quality.items()
+    }
+
+
 def points(methods: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Method -> size -> the mean nDCG@5 of the draws that have one.
 

@@ -57,11 +57,7 @@ def main(arguments: list[str]) -> None:
         return
     result: dict[str, Any] = {"quality": {}, "speed": {}, **figures.read(options.output)}
     if options.plots:
-        shown = {
-            corpus: {name: rows for name, rows in found.items() if "," not in name}  # variants of ours are in the table
-            for corpus, found in result["quality"].items()
-        }
-        curve_plot.write(shown, "peers")
+        curve_plot.write(curve_plot.without_variants(result["quality"]), "peers")
         return
     corpora.require(tuple(options.corpora))
     names = [name for name in options.peers if peer_environments.is_installed(PEERS[name].environment)]

@@ -54,10 +54,7 @@ def main(arguments: list[str]) -> None:
 def pictures() -> Iterator[tuple[str, str]]:
     """The place in docs and the content of each picture."""
     read = {name: figures.read(figures.COMMITTED / f"{name}.json") for name in ("curve-methods", "peers")}
-    peers = {
-        corpus: {name: rows for name, rows in found.items() if "," not in name}  # variants of ours are in the table
-        for corpus, found in read["peers"]["quality"].items()
-    }
+    peers = curve_plot.without_variants(read["peers"]["quality"])
     for prefix, corpora in (("curve", read["curve-methods"]["rows"]), ("peers", peers)):
         for corpus, methods in corpora.items():
             yield f"results/{prefix}-{corpus}.svg", curve_plot.drawing(corpus, curve_plot.points(methods))
