@@ -12,7 +12,6 @@ from typing import Any
 import openpyxl
 import pytest
 from tests.readers.reading import labels_refusal, read, refusal, strict_open_xml, written
-from tests.readers.strange_files import sheet
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
@@ -160,15 +159,6 @@ def test_a_hostile_workbook_is_refused_in_a_line(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, good[:900], "y.xlsx")).startswith(
         "y.xlsx: is no Excel workbook (.xlsx), or a damaged"
     )
-
-
-def test_texts_that_cells_share_are_read(tmp_path: Path) -> None:
-    """As Excel writes them; with formatted parts."""
-    rows = '<row><c t="s"><v>1</v></c><c t="s"><v>0</v></c></row>'
-    texts = "<si><t>x|y</t></si><si><r><t>Honey </t></r><r><t>bees</t></r></si>"
-    content = sheet(lambda _: rows, lambda _: texts)(1)
-    assert isinstance(content, bytes)
-    assert read(written(tmp_path, content, "x.xlsx")) == [Document("2", "Honey bees", labels=("x", "y"))]
 
 
 def test_a_dimension_that_says_that_all_cells_are_used_costs_nothing(tmp_path: Path) -> None:

@@ -9,14 +9,11 @@ import gzip
 import io
 import logging
 import os
-import signal
-import threading
-import time
 import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -135,7 +132,7 @@ def document_limit(size: int | None) -> AbstractContextManager[None]:
 
 def largest_document() -> int:
     """Return the limit in bytes: from `document_limit`, the environment, or `DEFAULT_SIZE`. Raises ConfigError."""
-    return current_limits().size or _from_environment("TAGWRIGHT_MAX_DOCUMENT_SIZE", "bytes", DEFAULT_SIZE)
+    return current_limits().size or _from_environment()
 
 
 def too_large(what: str = "") -> str:
@@ -155,35 +152,6 @@ def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
     if len(content) > size:
         raise InputError(too_large(f"is larger than {size:,} bytes, the limit for one document"), path)
     return content
-
-
-def within_time(documents: Iterator[T], path: Path) -> Iterator[T]:
-    """Yield the documents; raise InputError once reading them has taken too much processor time.
-
-    That is a minute for each `DEFAULT_SIZE` bytes of the file that are begun, which honest files take a tenth of, or
-    $TAGWRIGHT_MAX_READING_SECONDS. In the main thread a signal ends the reader wherever it is, also in a regular
-    expression, though not inside another library's compiled code. In other threads, and on Windows, the time is looked
-    at after each document. A profiler, or anything else, keeps the signal if it uses it.
-    """
-    seconds = _from_environment("TAGWRIGHT_MAX_READING_SECONDS", "seconds", 60)
-    most = seconds * (1 + path.stat().st_size // DEFAULT_SIZE)
-    in_main = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    left, timed = float(most), in_main and signal.getsignal(signal.SIGPROF) in (signal.SIG_DFL, _stop)
-    while True:
-        begun = time.process_time()
-        try:
-            with _limit_seconds(left) if timed else nullcontext():
-                document = next(documents, None)
-        except _OutOfTime:
-            _disarm()  # should it have come while the block was left
-            left = 0
-        left -= time.process_time() - begun
-        if left < 0:
-            remedy = "raise TAGWRIGHT_MAX_READING_SECONDS"
-            raise InputError(f"takes more than {most} s of processor time to read; {remedy}", path)
-        if document is None:
-            return
-        yield document
 
 
 def check_unpacked(content: IO[bytes], path: Path | str, xml: int) -> list[str]:
@@ -230,44 +198,10 @@ def convert_errors(problem: str, library: str, path: Path | str, line: int | Non
         raise InputError(f"{problem}{reason}", path, line) from None
 
 
-class _OutOfTime(BaseException):
-    """Ends a reader; libraries catch exceptions of their own kind, and most catch every Exception."""
-
-
-_armed = False
-"Whether a signal ends a reader: one may still arrive when its timer is switched off, so its handler stays."
-
-
-def _stop(*_: object) -> None:
-    if _armed:
-        raise _OutOfTime
-
-
-@contextmanager
-def _limit_seconds(seconds: float) -> Iterator[None]:
-    """Raise _OutOfTime inside this block once it has taken so much processor time."""
-    global _armed
-    signal.signal(signal.SIGPROF, _stop)
-    try:
-        _armed = True
-        signal.setitimer(signal.ITIMER_PROF, seconds, 1)  # again each second, should a library swallow it
-        yield
-    finally:
-        _disarm()
-
-
-def _disarm() -> None:
-    global _armed
-    _armed = False
-    signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-def _from_environment(variable: str, unit: str, default: int) -> int:
-    said = os.environ.get(variable) or default
-    try:
-        value = int(said)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise ConfigError(f"{variable} is {said!r}, expected a number of {unit}, such as {default}")
-    return value
+def _from_environment() -> int:
+    said = os.environ.get("TAGWRIGHT_MAX_DOCUMENT_SIZE") or str(DEFAULT_SIZE)
+    if not said.isdecimal() or int(said) < 1:
+        raise ConfigError(
+            f"TAGWRIGHT_MAX_DOCUMENT_SIZE is {said!r}, expected a number of bytes, such as {DEFAULT_SIZE}"
+        )
+    return int(said)

@@ -49,7 +49,7 @@ from tagwright.readers.documents.plain_text import (
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.text_lines import labels_beside, read_lines
-from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip, within_time
+from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip
 from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -399,7 +399,7 @@ def _read(
     read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
     if format_.labelled and _suffix(file.path) not in MARKDOWN:
         read = partial(with_labels_beside, read)
-    documents = within_time(read(file.path, columns) if format_.columns else read(file.path), file.path)
+    documents = read(file.path, columns) if format_.columns else read(file.path)
     own = encoding if format_.text else ""
     if changes := ({"encoding": own} if own else {}) | ({"is_label": file.is_label} if file.is_label else {}):
         documents = each_within_limits(documents, **changes)
