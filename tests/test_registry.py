@@ -7,8 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from tests.type_checks import type_errors
 
 import tagwright as tw
 from tagwright import registry as plugins
-from tagwright.combining.legacy import Adapted
 
 PAGES = [Path(__file__).resolve().parents[1] / "docs" / name for name in ("new-stage.md", "new-package.md")]
 LABELS = ["Bees", "Orchards", "Tax law"]
@@ -263,51 +260,6 @@ def test_the_help_lists_the_commands_beside_one_that_cannot_be_imported(
     assert not end.value.code
     assert "suggest" in out
     assert "the package broken registers gone in tagwright.commands" in err
-
-
-BEST = """
-import json
-from dataclasses import dataclass
-
-import numpy as np
-
-
-@dataclass(frozen=True)
-class Best:
-    factor: float = 1.0
-
-    estimates_confidence = False
-
-    def check(self, retrievers, rerankers): ...
-
-    def combine(self, pool):
-        return pool.run.rescored(self.factor * np.max([pool.scores(name) for name in pool.stages], axis=0))
-
-    def describe(self, stages):
-        return "the best"
-
-    def with_labels(self, before, labels):
-        return self
-
-    def save(self, folder):
-        (folder / "factor.json").write_text(json.dumps(self.factor))
-
-    @classmethod
-    def load(cls, folder, labels):
-        return cls(json.loads((folder / "factor.json").read_text()))
-"""
-
-
-def test_a_combiner_of_a_package_is_saved_and_loaded_as_a_step(packages: Path, tmp_path: Path) -> None:
-    written_package(packages, "best-score", "tagwright.combiners", "best = best_of_tests:Best")
-    (packages / "best_of_tests.py").write_text(BEST)
-    combiner = import_module("best_of_tests").Best(3.0)
-    plain = tw.zero_shot(LABELS, stages=["exact_match"], language="en")
-    replace(plain, combiner=combiner).save(tmp_path / "tagger")
-    loaded = tw.load(tmp_path / "tagger")
-    assert loaded.steps == (Adapted(combiner),)
-    (once,), (thrice,) = plain.suggest("Taxes on bees"), loaded.suggest("Taxes on bees")
-    assert thrice.score == pytest.approx(3 * once.score)
 
 
 def test_a_stage_that_finds_no_candidates_is_no_retriever(packages: Path, tmp_path: Path) -> None:

@@ -44,9 +44,9 @@ def test_they_say_as_they_did_that_no_label_fits_and_cut_by_the_same_thresholds(
     then = json.loads(file.read_text(encoding="utf-8"))
     for name in then["answers"]:
         found = cuts(tagwright.load(folder / name), then["asked"])
-        before = then.get("cuts", {}).get(name, [[None, []]] * len(found))  # until 0.10 taggers had neither
+        before = then["cuts"][name]
         assert [kept for _, kept in found] == [kept for _, kept in before]
-        assert [none for none, _ in found] == [none and pytest.approx(none, abs=PRECISION) for none, _ in before]
+        assert [none for none, _ in found] == pytest.approx([none for none, _ in before], abs=PRECISION)
 
 
 def test_they_answer_alike_when_they_are_saved_again(release: tuple[Path, Path], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Taggers without confidences, as 0.9 saved them for small vocabularies, or with a step of one's own."""
+"""Taggers without confidences, such as those with a step of one's own."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 Ours stand in one table a kind, with the module of each, which is imported when it is used: importing all of them takes
 longer than loading a tagger. Other packages register theirs as entry points of the groups tagwright.methods,
-tagwright.stages, tagwright.steps, tagwright.readers and tagwright.commands, and until 0.12 tagwright.combiners. These
-are looked up when a name is not one of ours. Only installed packages are imported, and of them only what they
-register: a saved tagger or an option can
+tagwright.stages, tagwright.steps, tagwright.readers and tagwright.commands. These are looked up when a name is not one
+of ours. Only installed packages are imported, and of them only what they register: a saved tagger or an option can
 name an entry point, never a module.
 """
 
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
     from tagwright.types import Label, Retriever, Stage
 
-Kind: TypeAlias = Literal["methods", "stages", "steps", "combiners", "readers", "commands"]
-Part: TypeAlias = Literal["stages", "steps", "combiners"]
+Kind: TypeAlias = Literal["methods", "stages", "steps", "readers", "commands"]
+Part: TypeAlias = Literal["stages", "steps"]
 
 STAGES: Mapping[str, str] = {
     "ExactMatch": "tagwright.stages.names.exact_match",
@@ -54,14 +53,12 @@ STEPS: Mapping[str, str] = {
     "Mapped": "tagwright.combining.confidence",
     "Reranked": "tagwright.combining.reranked",
     "Thresholds": "tagwright.combining.thresholds",
-    "Adapted": "tagwright.combining.legacy",
-    "AdaptedConfident": "tagwright.combining.legacy",
 }
 ENCODERS: Mapping[str, str] = {"e5-small-q4.bin": "tagwright.encoders.four_bit"}
 """Encoders that are one file, in their package as in a saved tagger: its name -> the module that reads it, with `FILE`,
 `architecture(folder)`, `read(folder)` and `write_model(folder, target)`."""
 
-OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS, "combiners": {}}
+OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS}
 "Our own parts of a saved tagger: class -> module. Each class has a `load(folder, labels)`."
 
 COMMANDS = (

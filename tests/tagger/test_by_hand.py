@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -14,9 +14,8 @@ import pytest
 from tests.fixed import Fixed
 
 from tagwright.combining.candidate_features import FeatureOptions
-from tagwright.combining.confidence import Curve, Mapped, fit_score_map
+from tagwright.combining.confidence import Confidence, Curve, Mapped, fit_score_map
 from tagwright.combining.label_free import LabelFree
-from tagwright.combining.legacy import Combiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Step
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, By, WeightedSum
@@ -219,22 +218,15 @@ def test_parts_that_do_not_go_together_are_refused(parts: dict[str, Any], proble
 
 
 @dataclass(frozen=True)
-class Sure(Combiner):
-    """A combiner, written for 0.10, that knows how likely a label of this name is right, whatever the stages say."""
+class Sure(Confidence):
+    """Knows how likely a label of this name is right, whatever the stages say."""
 
     known: Mapping[str, float]
     labels: tuple[str, ...]
-    estimates_confidence: bool = True
 
-    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        pass
-
-    def combine(self, pool: CandidatePool) -> Run:
+    def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
         confidences = np.array([self.known[self.labels[label]] for label in pool.run.labels.tolist()])
         return pool.run.rescored(10 * confidences, confidences)
-
-    def describe(self, stages: Collection[str]) -> str:
-        return f"sure of {len(stages)} stages"
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Sure:
         assert [label.id for label in before] == list(self.labels)
@@ -250,17 +242,11 @@ class Sure(Combiner):
 
 @pytest.fixture
 def sure() -> Tagger:
-    combiner = Sure({"bee": 0.25, "bank": 0.75, "rain": 0.5}, tuple(LABELS.ids))
-    return Tagger(LABELS, {"fixed": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}, combiner=combiner)
+    step = Sure({"bee": 0.25, "bank": 0.75, "rain": 0.5}, tuple(LABELS.ids))
+    return Tagger(LABELS, {"fixed": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}, steps=(step,))
 
 
-def test_a_combiner_of_another_package_is_one_step_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    tagger = Tagger(LABELS, {"fixed": Fixed({0: 3.0})}, combiner=Sure({"bee": 0.25}, tuple(LABELS.ids)))
-    assert "Sure is a combiner, which 0.12 will not know: write it as a step" in caplog.text
-    assert (tagger.description, tagger.estimates_confidence) == ("sure of 1 stages", True)
-
-
-def test_confidences_of_the_combiner_come_with_the_suggestions(sure: Tagger) -> None:
+def test_confidences_of_a_step_come_with_the_suggestions(sure: Tagger) -> None:
     found = [(each.id, each.score, each.confidence) for each in sure.suggest("Anything.")]
     assert found == [("bank", 7.5, 0.75), ("rain", 5.0, 0.5), ("bee", 2.5, 0.25)]
     best, *_ = sure.explain("Anything.", k=1)
@@ -276,7 +262,7 @@ def test_suggestions_of_less_confidence_are_left_out(sure: Tagger) -> None:
     assert [each.id for each in sure.suggest("Anything.", min_confidence=0.5, min_score=6)] == ["bank"]
 
 
-def test_the_combiner_follows_other_labels(sure: Tagger) -> None:
+def test_a_step_follows_other_labels(sure: Tagger) -> None:
     other = sure.with_labels([LABELS[1], LABELS[0], LABELS[2]])
     assert [(each.id, each.confidence) for each in other.suggest("Anything.", k=1)] == [("bank", 0.75)]
 

@@ -17,17 +17,15 @@ from tests.fixed import Fixed
 from tests.tiny import tiny_encoder
 
 from tagwright import tagger as module
-from tagwright.combining.confidence import Platt, save_score_map
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
-from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.tagger import KIND, Tagger
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Floats, Label, Retriever, Run
 
 LABELS = Vocabulary(
@@ -173,18 +171,6 @@ def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> Non
     assert list(loaded.retrievers) == ["exact_match", "tfidf", "dense"]
     assert list(loaded.rerankers) == ["again"]
     assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
-
-
-def test_what_0_10_saved_for_parents_is_ignored_with_a_note(
-    words: Tagger, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    words.save(tmp_path / "tagger")
-    save_score_map(Platt(2.0, -1.0), tmp_path / "tagger" / "parents")
-    manifest = read_manifest(tmp_path / "tagger", KIND)
-    write_manifest(tmp_path / "tagger", KIND, {**manifest, "parents": True, "files": {}})
-    with caplog.at_level("DEBUG", "tagwright"):
-        assert as_lists(Tagger.load(tmp_path / "tagger").tag(DOCUMENTS)) == as_lists(words.tag(DOCUMENTS))
-    assert "(hierarchy parents) is not used since 0.11" in caplog.text
 
 
 def test_it_is_sent_to_another_process_by_pickle_with_whatever_can_be_saved(tiny: Tagger) -> None:

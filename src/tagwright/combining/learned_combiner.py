@@ -89,11 +89,6 @@ class LearnedCombiner(Step):
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         read_manifest(folder, KIND)
-        return cls.read(folder, labels)
-
-    @classmethod
-    def read(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read the parts of what `save` wrote."""
         return cls(
             CandidateFeatures.load(folder / "features", labels),
             CandidateRanker.load(folder / "ranker"),

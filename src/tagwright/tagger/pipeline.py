@@ -1,8 +1,7 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +9,6 @@ from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.confidence import LIKELY, confidence_level, confidence_of
 from tagwright.combining.label_free import LabelFree
-from tagwright.combining.legacy import as_step, load_steps
 from tagwright.combining.none_fits import with_none
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, find_last
@@ -19,7 +17,7 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import named_arguments, show
 from tagwright.core.display import html_table, mark_spans, plural
-from tagwright.core.progress import note, silence
+from tagwright.core.progress import silence
 from tagwright.core.saved import (
     VOCABULARY,
     check_files,
@@ -50,9 +48,6 @@ from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_non
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
-
-_PARENTS = "parents"
-"The folder in which 0.9 and 0.10 saved how sure broader labels are; no stage is called so."
 
 _NONE = "estimates_none"
 
@@ -179,15 +174,10 @@ class Tagger:
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
     estimates_none: bool = True
     "Whether confidences allow for documents that no label fits; taggers saved by 0.10 answer as before."
-
-    combiner: InitVar[Any] = None
-    "A combiner of another package instead of steps; removed in 0.12."
     _hidden: tuple[tuple[str, ...], ...] = field(default=(), init=False, repr=False, compare=False)
     "For each step the stages that other steps alone use."
 
-    def __post_init__(self, combiner: Any) -> None:
-        if combiner is not None:
-            object.__setattr__(self, "steps", (as_step(combiner),))
+    def __post_init__(self) -> None:
         if not self.retrievers:
             raise ConfigError("a tagger without retrievers suggests nothing: name at least one")
         for name in self.stages:
@@ -592,8 +582,6 @@ class Tagger:
             rerankers = {name: load_part("stages", kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
             steps = _load_steps(manifest, folder, vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
-            if manifest.get(_PARENTS):
-                note(f"{folder}: how sure broader labels are (hierarchy parents) is not used since 0.11", logging.DEBUG)
             says_none = bool(manifest.get(_NONE, False))
             return cls(vocabulary, retrievers, share_tries(rerankers, retrievers), pool, steps, training, says_none)
         except (ConfigError, InputError) as error:
@@ -624,10 +612,7 @@ def _lowered(estimate: Estimate | None, none: float | None) -> Estimate | None:
 
 
 def _load_steps(manifest: Mapping[str, Any], folder: Path, labels: Vocabulary) -> tuple[Step, ...]:
-    """Load the steps of a saved tagger; 0.9 and 0.10 saved a combiner."""
     kinds = manifest.get(_STEPS)
-    if kinds is None:
-        return load_steps(manifest.get("combiner"), folder / "combiner", labels)
     if not (isinstance(kinds, list) and kinds):
         raise ModelError(f"{folder}: is damaged (it names no steps of a ranking); save the tagger again")
     places = (folder / _STEPS / str(number) for number in range(len(kinds)))
