@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,6 @@ from hypothesis import HealthCheck, settings
 
 from tagwright.encoders import precision
 from tagwright.encoders.device import is_held_before_bfloat16
-from tagwright.errors import TagwrightError
 
 # A deadline would be a timed test, and so would be the check that examples are made quickly: on a busy machine a first
 # import takes longer than any example. The same examples everywhere, so that a failure can be seen again; others, and
@@ -82,46 +78,3 @@ def with_int8() -> None:
     """Products in 8 bits are tried; the test is skipped, saying so, where they are not right."""
     if "int8" not in precision.formats():
         pytest.skip("no 8-bit product here")
-
-
-OPTIONAL = (
-    *("accelerate", "docx", "faiss", "httpx", "omikuji", "pyarrow", "pylatexenc", "pypdfium2", "ray", "rdflib"),
-    *("sentence_transformers", "starlette", "torch", "transformers", "uvicorn"),
-)
-"What extras bring, and tests of them import."
-
-_ABSENT = [name for name in OPTIONAL if find_spec(name) is None]
-_NEEDS_ABSENT = re.compile(rf"^\s*(import|from) ({'|'.join(_ABSENT)})\b", re.MULTILINE)
-
-
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out the tests that import what is not installed, and folders whose settings do: see tools/fresh.py."""
-    file = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
-    if not _ABSENT or file.suffix != ".py" or not file.is_file():
-        return None
-    return bool(_NEEDS_ABSENT.search(file.read_text(encoding="utf-8"))) or None
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Generator[None, object, object]:
-    """Skip a test that needs what is not installed, saying what."""
-    with _skipped():
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, object, object]:
-    """The same while it runs."""
-    with _skipped():
-        return (yield)
-
-
-@contextmanager
-def _skipped() -> Iterator[None]:
-    try:
-        yield
-    except (ModuleNotFoundError, TagwrightError) as error:
-        package = error.name.partition(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
-        if _ABSENT and (package in _ABSENT or 'pip install "tagwright[' in str(error)):
-            pytest.skip(str(error))
-        raise
