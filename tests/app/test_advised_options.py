@@ -71,7 +71,7 @@ def test_commands_that_print_the_advice_of_an_option_have_it(file: str, option: 
 def test_the_commands_that_read_documents_are_known() -> None:
     assert {"suggest", "train", "evaluate", "serve", "enrich", "reviews", "batch", "models"} <= READ_DOCUMENTS
     for name in READ_DOCUMENTS:
-        assert OPTIONS[name] >= {"--columns", "--encoding", "--input-format", "--max-document-size"}, name
+        assert OPTIONS[name] >= {"--columns", "--encoding", "--input-format"}, name
 
 
 def test_documents_to_review_are_read_as_the_options_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def test_columns_and_format_are_taken_by_every_command(run: Command, command: st
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_size_of_a_document_is_an_option_of_every_command(
+def test_the_size_of_a_document_is_limited_for_every_command(
     run: Command, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "50")
@@ -78,21 +78,11 @@ def test_the_size_of_a_document_is_an_option_of_every_command(
     given = (*command.split(), "long.jsonl", *labels, *words)
     left_out = "tagwright: long.jsonl: holds no documents\n"
     if command in ("suggest", "read"):  # they say why in the same line
-        remedy = "to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE\n"
+        remedy = "to read it, raise TAGWRIGHT_MAX_DOCUMENT_SIZE\n"
         left_out = f"tagwright: long.jsonl:1: is larger than 50 bytes, the limit for one document; {remedy}"
     assert run(*given).err == left_out
-    outcome = run(*given, "--max-document-size", "5000")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert run(*given).err == left_out  # the option was of that command alone
     monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE")
     assert run(*given).err == ""
-    assert run(*given, "--max-document-size", "50").err == left_out
-
-
-def test_a_size_that_is_none_is_refused(run: Command) -> None:
-    outcome = run("read", "docs.jsonl", "--max-document-size", "0")
-    assert outcome.code == 2
-    assert "--max-document-size" in outcome.err
 
 
 def test_a_list_of_names_is_a_vocabulary_and_equal_names_are_told_apart(run: Command) -> None:

@@ -29,7 +29,6 @@ from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
-from tagwright.readers.limits import document_limit
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
@@ -353,9 +352,10 @@ def test_suggestions_for_documents_that_are_not_given_any_more_are_kept(
     path.write_text("".join(lines[:3]), encoding="utf-8")
     tag(path, model, out, options)
     before = contents(out)
-    for fewer, limit in ((lines[:1], None), (lines[:3], 200), ([lines[0], lines[1], lines[3]], None)):
+    for fewer, limit in ((lines[:1], ""), (lines[:3], "200"), ([lines[0], lines[1], lines[3]], "")):
         path.write_text("".join(fewer), encoding="utf-8")
-        with document_limit(limit), pytest.raises(TagwrightError, match=r'holds suggestions for "d .*another folder'):
+        monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", limit)
+        with pytest.raises(TagwrightError, match=r'holds suggestions for "d .*another folder'):
             tag(path, model, out, options)
         assert contents(out) == before
     path.write_text("".join([lines[0].replace("Bees", "Rain"), *lines[1:]]), encoding="utf-8")

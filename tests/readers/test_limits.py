@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +16,19 @@ from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.reading import read, refusal, written
 from tests.readers.samples import arrow
 
-from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers import limits
 from tagwright.readers.documents import tables
-from tagwright.readers.limits import convert_errors, document_limit, largest_document
+from tagwright.readers.limits import convert_errors, largest_document
 
 LIMIT = 10_000
 LONG = "bees " * 10_000
-REMEDY = (
-    "is larger than 10,000 bytes, the limit for one document; "
-    "to read it, raise max_document_size or TAGWRIGHT_MAX_DOCUMENT_SIZE"
-)
+REMEDY = "is larger than 10,000 bytes, the limit for one document; to read it, raise TAGWRIGHT_MAX_DOCUMENT_SIZE"
 
 
 @pytest.fixture(autouse=True)
-def limit() -> Iterator[None]:
-    with document_limit(LIMIT):
-        yield
+def limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(LIMIT))
 
 
 class Counting(gzip.GzipFile):
@@ -176,29 +169,13 @@ def test_a_label_above_the_limit_is_an_error_not_left_out(tmp_path: Path) -> Non
         Vocabulary.read(path)
 
 
-def test_the_limit_is_that_of_the_argument_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path, record("1", LONG))
-    assert len(Corpus.read(path, max_document_size=100_000)) == 1
-    assert largest_document() == LIMIT
-    monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", raising=False)
-    with limits.within_limits(size=None):
-        assert largest_document() == 20_000_000
-        monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "30")
-        assert largest_document() == 30
-    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "20 MB")
-    with (
-        limits.within_limits(size=None),
-        pytest.raises(ConfigError, match="TAGWRIGHT_MAX_DOCUMENT_SIZE is '20 MB', expected a number of bytes"),
-    ):
-        largest_document()
-
-
-def test_a_limit_below_one_is_refused() -> None:
-    with (
-        pytest.raises(ConfigError, match="the limit for a document is 0 bytes, expected at least 1"),
-        document_limit(0),
-    ):
-        pass
+def test_a_limit_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE")
+    assert largest_document() == 20_000_000
+    for said in ("20 MB", "0"):
+        monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", said)
+        with pytest.raises(ConfigError, match=f"TAGWRIGHT_MAX_DOCUMENT_SIZE is '{said}', expected a number of bytes"):
+            largest_document()
 
 
 @pytest.mark.parametrize(

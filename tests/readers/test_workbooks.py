@@ -15,7 +15,6 @@ from tests.readers.reading import labels_refusal, read, refusal, strict_open_xml
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.limits import document_limit
 from tagwright.readers.workbooks import write_workbook
 from tagwright.types import Document, Label
 
@@ -146,7 +145,7 @@ def test_what_is_written_is_text_and_never_a_formula(tmp_path: Path, caplog: pyt
     assert caplog.messages == ["1 text cut after 32,767 characters, the most that a cell holds"]
 
 
-def test_a_hostile_workbook_is_refused_in_a_line(tmp_path: Path) -> None:
+def test_a_hostile_workbook_is_refused_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = workbook(tmp_path / "x.xlsx", records=ROWS)
     part, good = "xl/worksheets/sheet1.xml", path.read_bytes()
     entities = '<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;">]><worksheet'
@@ -154,8 +153,9 @@ def test_a_hostile_workbook_is_refused_in_a_line(tmp_path: Path) -> None:
     path.write_bytes(good)
     assert "beyond the last row" in refusal(changed(path, part, '<row r="3"', '<row r="99999999999"'))
     path.write_bytes(good)
-    with document_limit(2_000):
-        assert "unpacks to" in refusal(changed(path, part, "<sheetData>", " " * 30_000 + "<sheetData>"))
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "2000")
+    assert "unpacks to" in refusal(changed(path, part, "<sheetData>", " " * 30_000 + "<sheetData>"))
+    monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE")
     assert refusal(written(tmp_path, good[:900], "y.xlsx")).startswith(
         "y.xlsx: is no Excel workbook (.xlsx), or a damaged"
     )

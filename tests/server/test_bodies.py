@@ -282,7 +282,7 @@ def test_a_form_in_parts_is_read_whole_or_refused() -> None:
     ("said", "problem"),
     [
         ("/p/x: byte 0xe4 is not UTF-8; --encoding cp1252 reads it", "byte 0xe4 is not UTF-8"),
-        ("/p/x:3: is too large; to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE", "is too large"),
+        ("/p/x:3: is too large; to read it, raise TAGWRIGHT_MAX_DOCUMENT_SIZE", "is too large"),
         ("/p/x: is not in MARC-8; export it as UTF-8, or name its encoding: --encoding cp1251",
          "is not in MARC-8; export it as UTF-8"),
         ("/p/x: has no recognisable format; name it: --input-format, one of text, csv", "has no recognisable format"),

@@ -17,7 +17,7 @@ from tagwright.core.progress import silence, silence_log
 from tagwright.core.versions import in_use
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import option
-from tagwright.readers.limits import document_limit, within_limits
+from tagwright.readers.limits import within_limits
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "csv", "xlsx", "label_studio", "argilla"]
 
@@ -28,11 +28,6 @@ FORMATS = (
 )
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.")]
-
-
-def _limit(context: typer.Context, size: int | None) -> None:
-    """Applies to all readers while the command runs."""
-    context.with_resource(document_limit(size))
 
 
 def _forbid_fetching(context: typer.Context, wanted: bool) -> None:
@@ -172,16 +167,6 @@ class Reading:
         str, typer.Option(metavar="FORMAT", help="Format of the documents, if name and content do not show it.")
     ] = ""
     encoding: Encoding = ""
-    max_document_size: Annotated[
-        int | None,
-        typer.Option(
-            metavar="BYTES",
-            min=1,
-            callback=_limit,
-            help="Largest document to read, in uncompressed bytes; by default TAGWRIGHT_MAX_DOCUMENT_SIZE or "
-            "20,000,000.",
-        ),
-    ] = None
 
 
 @dataclass(frozen=True)

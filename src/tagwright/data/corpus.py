@@ -25,7 +25,6 @@ from tagwright.errors import InputError, one_line_of, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, check_document
-from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
 from tagwright.types import Document, Longs
 
@@ -54,7 +53,6 @@ class Corpus(Sequence[Document]):
         *sources: str | Path,
         input_format: str | None = None,
         columns: Columns | None = None,
-        max_document_size: int | None = None,
         encoding: str = "",
         format: str | None = None,  # noqa: A002 - its name until 0.10
         **fields: str,
@@ -75,8 +73,8 @@ class Corpus(Sequence[Document]):
         description; sku, handle; the headers of library catalogues, whose subject headings are labels; see
         `readers.headers`), or else the column with the longest texts is the text; the log names the guess.
 
-        max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,
-        row or article is logged and left out; a larger file that is one document cannot be read.
+        A line, row or article of more than 20,000,000 bytes, uncompressed, or $TAGWRIGHT_MAX_DOCUMENT_SIZE, is logged
+        and left out; a larger file that is one document cannot be read.
 
         encoding: of texts and tables, if it is not UTF-8: cp1252, latin-1.
 
@@ -84,10 +82,9 @@ class Corpus(Sequence[Document]):
         tables and JSON lines, a missing or repeated id; in other formats a repeated id is numbered, as in `1#3`, and
         logged. Of several papers, unreadable ones are logged and skipped.
         """
-        with document_limit(max_document_size):
-            named = {**(columns or {}), **fields}
-            chosen = accept_old_name("format", "input_format", format, input_format)
-            return cls._build(open_sources(*sources, input_format=chosen, columns=named, encoding=encoding))
+        named = {**(columns or {}), **fields}
+        chosen = accept_old_name("format", "input_format", format, input_format)
+        return cls._build(open_sources(*sources, input_format=chosen, columns=named, encoding=encoding))
 
     @classmethod
     def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> Self:

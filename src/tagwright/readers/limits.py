@@ -13,7 +13,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from tagwright.core.progress import silence_log
-from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
+from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of
 
 T = TypeVar("T")
 
@@ -36,9 +36,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How files are read inside a block. size: of a document, in bytes; None for that of the environment."""
+    """How files are read inside a block."""
 
-    size: int | None = None
     encoding: str = ""
     "Of the text that is being read, unless its first bytes tell one; UTF-8 by default."
     label_encoding: str = ""
@@ -123,23 +122,19 @@ def skip(errors: Iterable[InputError]) -> None:
         skipped.extend(errors)
 
 
-def document_limit(size: int | None) -> AbstractContextManager[None]:
-    """Set the limit in bytes inside a block; None keeps the present one. Raises ConfigError below 1."""
-    if size is not None and size < 1:
-        raise ConfigError(f"the limit for a document is {size} bytes, expected at least 1")
-    return within_limits(size=size or current_limits().size)
-
-
 def largest_document() -> int:
-    """Return the limit in bytes: from `document_limit`, the environment, or `DEFAULT_SIZE`. Raises ConfigError."""
-    return current_limits().size or _from_environment()
+    """Return the limit in bytes: $TAGWRIGHT_MAX_DOCUMENT_SIZE, or `DEFAULT_SIZE`. Raises ConfigError."""
+    said = os.environ.get("TAGWRIGHT_MAX_DOCUMENT_SIZE") or str(DEFAULT_SIZE)
+    if not said.isdecimal() or int(said) < 1:
+        problem = f"TAGWRIGHT_MAX_DOCUMENT_SIZE is {said!r}, expected a number of bytes, such as {DEFAULT_SIZE}"
+        raise ConfigError(problem)
+    return int(said)
 
 
 def too_large(what: str = "") -> str:
     """Return the error message for a document above the limit, with the remedy."""
     more = what or f"is larger than {largest_document():,} bytes, the limit for one document"
-    remedy = option("max_document_size", python="max_document_size")
-    return f"{more}; to read it, raise {remedy} or TAGWRIGHT_MAX_DOCUMENT_SIZE"
+    return f"{more}; to read it, raise TAGWRIGHT_MAX_DOCUMENT_SIZE"
 
 
 def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
@@ -196,12 +191,3 @@ def convert_errors(problem: str, library: str, path: Path | str, line: int | Non
         of_python = isinstance(error, (LookupError, AttributeError, TypeError, AssertionError, UnicodeError))
         reason = "" if of_python or "invalid literal for" in str(error) else f" ({one_line_of(error)})"
         raise InputError(f"{problem}{reason}", path, line) from None
-
-
-def _from_environment() -> int:
-    said = os.environ.get("TAGWRIGHT_MAX_DOCUMENT_SIZE") or str(DEFAULT_SIZE)
-    if not said.isdecimal() or int(said) < 1:
-        raise ConfigError(
-            f"TAGWRIGHT_MAX_DOCUMENT_SIZE is {said!r}, expected a number of bytes, such as {DEFAULT_SIZE}"
-        )
-    return int(said)

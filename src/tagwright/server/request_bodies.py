@@ -312,7 +312,7 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
     shown, digest = shown_name(name), blake2b(content, digest_size=4).hexdigest()
     with scratch_folder() as folder:
         path = store_upload(folder, shown, content)
-        command = ["-m", "tagwright", "read", "--format", "jsonl", "--max-document-size", str(LARGEST)]
+        command = ["-m", "tagwright", "read", "--format", "jsonl"]
         printed, said = run_on(path, shown, [*command, "--", str(path)], seconds, most)
     if len(printed) > most:
         form = "holds more than %(count)s bytes of text; split it, or give it to the server as --documents"
@@ -365,8 +365,8 @@ def _notes(said: str, path: Path, shown: str) -> list[str]:
 
 
 def _without_options(line: str) -> str:
-    """The line without advice to give an option: an upload has none."""
-    return re.sub(r"(?:; |, or )(?:(?!, or )[^;])*--[a-z][^;]*", "", line)
+    """The line without advice to give an option or to set a variable, which an upload cannot."""
+    return re.sub(r"(?:; |, or )(?:(?!, or )[^;])*(?:--[a-z]|TAGWRIGHT_)[^;]*", "", line)
 
 
 def _reading_error(said: str, path: Path, shown: str, code: int = 2) -> InputError:

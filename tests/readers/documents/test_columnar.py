@@ -17,7 +17,6 @@ from tests.readers.reading import outcome, read, refusal, written
 from tests.readers.samples import arrow
 
 from tagwright.data.corpus import Corpus
-from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
 SECTION = pa.struct([("heading", pa.string()), ("level", pa.int16()), ("paragraphs", pa.list_(pa.string()))])
@@ -160,23 +159,23 @@ def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
     assert set(done.stdout.split()) == {"read", "refused"}
 
 
-def test_a_bomb_in_any_row_group_is_refused(tmp_path: Path) -> None:
+def test_a_bomb_in_any_row_group_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit of 1,000 bytes and a hundred times the file are both exceeded by the second row group alone."""
     path = tmp_path / "x.parquet"
     with pq.ParquetWriter(path, pa.schema({"text": pa.string()}), compression="zstd", use_dictionary=False) as writer:
         for text in ("bees", "a" * 1_000_000):
             writer.write_table(pa.table({"text": [text]}))
     assert path.stat().st_size < 10_000
-    with document_limit(1_000):
-        assert refusal(path).startswith("x.parquet: holds 1,000,")
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "1000")
+    assert refusal(path).startswith("x.parquet: holds 1,000,")
 
 
-def test_a_large_row_group_that_is_packed_like_text_is_read(tmp_path: Path) -> None:
+def test_a_large_row_group_that_is_packed_like_text_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty times the limit for a document, of many documents."""
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"text": [f"bees fly {row:05}" for row in range(4_000)]}), path, compression="zstd")
-    with document_limit(1_000):
-        assert len(read(path)) == 4_000
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "1000")
+    assert len(read(path)) == 4_000
 
 
 def test_lists_in_several_row_groups_are_read(tmp_path: Path) -> None:
@@ -184,15 +183,15 @@ def test_lists_in_several_row_groups_are_read(tmp_path: Path) -> None:
     assert [document.labels for document in read(tmp_path / "x.parquet")] == [("bee", "wasp"), ()] * 20
 
 
-def test_a_column_of_maps_is_read_and_measured_row_by_row(tmp_path: Path) -> None:
+def test_a_column_of_maps_is_read_and_measured_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Maps of all four rows are stored together; only that of the last one is above the limit."""
     kind = pa.map_(pa.string(), pa.list_(pa.string()))
     metadata = pa.array([[("author", ["Ann"])], None, [("author", [400 * "a"])], [("author", [2_000 * "a"])]], kind)
     pq.write_table(
         pa.table({"id": ["1", "2", "3", "4"], "title": ["Bees"] * 4, "metadata": metadata}), tmp_path / "x.parquet"
     )
-    with document_limit(1_000):
-        found = read(tmp_path / "x.parquet")
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "1000")
+    found = read(tmp_path / "x.parquet")
     assert [document.metadata for document in found] == [{"author": ("Ann",)}, {}, {"author": (400 * "a",)}]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests.readers.reading import read, written
 
-from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
 BEES = """\
@@ -134,13 +133,15 @@ def test_fields_of_copies_belong_to_the_record_before_them(tmp_path: Path) -> No
     ]
 
 
-def test_a_damaged_binary_record_costs_itself_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_binary_record_costs_itself_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records = [binary(f"003@ $0{number}\n021A $aAnts\n").encode() for number in range(1, 6)]
     records[1] = records[1].replace(b"021A", b"Title")
     records[2] = records[2].replace(b"Ants", b"\xff")
     records[3] = records[3].replace(b"Ants", b"Ants" * 1000)
-    with document_limit(1000):
-        assert [each.id for each in read(written(tmp_path, b"".join(records), "x.pica"))] == ["1", "5"]
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "1000")
+    assert [each.id for each in read(written(tmp_path, b"".join(records), "x.pica"))] == ["1", "5"]
     first, second, third = (message.partition("x.pica:")[2] for message in caplog.messages)
     assert first.startswith("2: left out: 'Title \\x1faAnts' is no field of PICA+")
     assert second == "3: left out: byte 0xff is not UTF-8; encoding=cp1252 names another"
