@@ -7,8 +7,7 @@ those of dev); those of a corpus never for the measurement on it, but for how ma
 average, where that is taken to be known.
 few: the model of small vocabularies. 2 to 80 labels of a corpus are drawn, frequent ones oftener, as are 60 train
 documents (of epmc dev documents) that have any of them; the zero-shot method with and without an encoder ranks these.
-ECE@5 is of the model of the other corpora; that of the package is written into label_free.json. So it is of the two
-corpora of few labels of `agreement`, on 300 dev documents of each.
+ECE@5 is of the model of the other corpora; that of the package is written into label_free.json.
 combiner: the confidences of the learned combiner (methods/combined.py) with 50 and 300 labelled documents of train,
 measured on 800 dev documents; of epmc on those dev documents that were not drawn. The draws are those of `curve`.
 methods: each method as `train` trains it, with the confidences that it then has, measured on 600 dev documents of
@@ -30,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import agreement, corpora, curve, curve_methods, figures
+from benchmarks import corpora, curve, curve_methods, figures
 from sklearn.linear_model import LogisticRegression
 
 import tagwright as tw
@@ -204,10 +203,6 @@ def few() -> None:
     for name, own in tables.items():
         model = _few_model([table for other, each in tables.items() if other != name for table in each])
         print(f"{name:6} {len(own)} small vocabularies: ECE@5 {_few_error(own, model):.3f}", flush=True)
-        for rolled in (rolled for rolled, source in agreement.ROLLED.items() if source == name):
-            dev = agreement.rolled_up(rolled, 300, "dev")
-            errors = [_few_error([_few_table(dev, dev.documents, stages)], model) for stages in FEW_STAGES]
-            print(f"{rolled}: ECE@5 {errors[0]:.3f}, without an encoder {errors[1]:.3f}", flush=True)
     weights, intercept = _few_model([table for each in tables.values() for table in each])
     path, content = Path(tagwright.combining.__file__).parent / "label_free.json", {**provenance()}
     named = {key: round(weight, 5) for key, weight in zip(FEW_FEATURES, weights, strict=True)}

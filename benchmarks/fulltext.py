@@ -1,42 +1,29 @@
-"""What the full text is worth: `python -m benchmarks fulltext quality --work DIR`, and `... fulltext speed`.
+"""What the full text is worth: `python -m benchmarks fulltext --work DIR`.
 
-quality: rankings of the same candidates by abstract and full text, FuTex and its parts. No gold label is read but by
-the rows that say so in their names. Each opinion of the candidates is kept in --work, and rows are made of these: a run
-that was interrupted goes on there, and row by row can be added. Beside the measures stands how far a row agrees with
-the authors' keywords, where the corpus has some: evidence for choices that no gold label has a part in.
-
-speed: paragraphs per second, time per paper without and with embeddings from before, and peak memory for 1x, 2x and 4x
-as many papers, each in a process of its own.
+Rankings of the same candidates by abstract and full text, FuTex and its parts. No gold label is read but by the rows
+that say so in their names. Each opinion of the candidates is kept in --work, and rows are made of these: a run that was
+interrupted goes on there, and row by row can be added. Beside the measures stands how far a row agrees with the
+authors' keywords, where the corpus has some: evidence for choices that no gold label has a part in.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, figures, machine, rows
+from benchmarks import corpora, rows
 from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, Task
 
 from tagwright.combining.fusion import append_labels
 from tagwright.data.corpus import Corpus
-from tagwright.data.paragraphs import paragraphs
-from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import mark_labelled
 from tagwright.papers import futex
 from tagwright.papers.full_text import FullText
-from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.training.config import TrainingConfig
@@ -44,7 +31,6 @@ from tagwright.types import Retriever, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")
 TESTED = ("P@1", "P@3", "P@5", "nDCG@10", "PSP@5", "R@20", "R@100")
-RESULT = figures.RESULTS / "fulltext.json"
 
 
 @dataclass(frozen=True)
@@ -111,8 +97,17 @@ FOLDS = 5
 ALL = [BASE, *(row for row in ROWS if row != BASE), *SINGLE, *SUPERVISED]
 
 
-def quality(options: argparse.Namespace) -> None:
-    """Measure the rows that are not there yet, and write the table."""
+def main(arguments: list[str]) -> None:
+    parser = corpora.parser("fulltext", __doc__, ("epmc", "mdn"), ["epmc"], work=True)
+    parser.add_argument("--rows", nargs="+", choices=ALL, default=ALL, metavar="ROW")
+    parser.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
+    parser.add_argument("--most", type=int, help="so many documents of train and of dev")
+    parser.add_argument(
+        "--count", type=int, help="paragraphs of an epoch of the fine-tuning; needs a --work of its own"
+    )
+    parser.add_argument("--epochs", type=float, help="epochs of the fine-tuning")
+    parser.add_argument("--steps", type=int, help="batches of the fine-tuning")
+    options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     tuning = {"count": options.count, "training": TrainingConfig(epochs=options.epochs, steps=options.steps)}
     for name in options.corpora:
@@ -171,94 +166,3 @@ def supervised(task: Task, papers: int) -> Run:
         trees = futex.classifier(task.labels, bag, features, task.gold_everywhere.take(chosen), config)
         parts.append(trees([task.dev[place] for place in np.flatnonzero(fold == number).tolist()]))
     return Run.concat(parts).take(np.argsort(np.argsort(fold, kind="stable")))
-
-
-def speed(options: argparse.Namespace) -> None:
-    """Time and memory of aggregating 1x, 2x and 4x as many papers, first without, then with stored embeddings."""
-    corpora.require(("epmc",))
-    result: dict[str, Any] = {"machine": machine.describe(), "encoder": options.encoder}
-    with tempfile.TemporaryDirectory() as folder:
-        encoder = options.encoder
-        if encoder == "static":
-            encoder = str(Path(folder) / "static")
-            distil(Path(encoder))
-        for times in (1, 2, 4):
-            one = partial(machine.in_own_process, "fulltext", "child", str(times * options.documents), encoder)
-            cache = {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
-            papers = f"{times * options.documents} papers"
-            result[papers] = {state: one(variables=cache) for state in ("cold", "warm")}
-    print(json.dumps(result, indent=1))
-    figures.write(options.output, {**figures.read(options.output), f"speed, {options.encoder}": result})
-
-
-def timed(papers: int, name: str) -> dict[str, Any]:
-    """Candidates of so many papers of epmc by their full text. Memory in MB."""
-    corpus = corpora.corpus("epmc", "train")
-    full = FullText(Dense(corpora.labels("epmc")[:1000], BiEncoder.load(name)))
-    full(corpus[:2])  # everything that is loaded late is loaded now
-    leaves = sum(len(paragraphs(document)) for document in corpus[2 : papers + 2])
-    before, start = memory(), time.perf_counter()
-    with highest() as most:
-        for first in range(2, papers + 2, futex.BATCH):
-            full(corpus[first : min(first + futex.BATCH, papers + 2)])
-    seconds = time.perf_counter() - start
-    return {
-        "seconds": round(seconds, 2),
-        "seconds per paper": round(seconds / papers, 4),
-        "paragraphs per second": round(leaves / seconds),
-        "MB before": before,
-        "MB at most": max(most),
-    }
-
-
-@contextmanager
-def highest() -> Iterator[list[int]]:
-    """Memory of this process, looked at twenty times a second."""
-    found, over = [memory()], threading.Event()
-
-    def look() -> None:
-        while not over.wait(0.05):
-            found.append(memory())
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield found
-    finally:
-        over.set()
-        thread.join()
-
-
-def memory() -> int:
-    """MB that this process has for itself; files that are mapped, such as the corpus, do not count."""
-    lines = Path("/proc/self/status").read_text("ascii").splitlines()
-    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) >> 10
-
-
-def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks fulltext", description=__doc__)
-    parts = parser.add_subparsers(dest="part", required=True)
-    table = parts.add_parser("quality")
-    table.add_argument("--corpora", nargs="+", choices=("epmc", "mdn"), default=["epmc"])
-    table.add_argument("--rows", nargs="+", choices=ALL, default=ALL, metavar="ROW")
-    table.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
-    table.add_argument("--work", type=Path, required=True, help="a folder for what is kept of each row")
-    table.add_argument("--most", type=int, help="so many documents of train and of dev")
-    table.add_argument(
-        "--count", type=int, help="paragraphs of an epoch of the fine-tuning; another number needs another --work"
-    )
-    table.add_argument("--epochs", type=float, help="epochs of the fine-tuning")
-    table.add_argument("--steps", type=int, help="batches of the fine-tuning")
-    table.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
-    table.set_defaults(run=quality)
-    pace = parts.add_parser("speed")
-    pace.add_argument("--documents", type=int, default=100, help="papers of 1x")
-    pace.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
-    pace.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
-    pace.set_defaults(run=speed)
-    one = parts.add_parser("child")
-    one.add_argument("papers", type=int)
-    one.add_argument("encoder")
-    one.set_defaults(run=lambda options: print(json.dumps(timed(options.papers, options.encoder))))
-    options = parser.parse_args(arguments)
-    options.run(options)

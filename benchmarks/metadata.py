@@ -6,7 +6,7 @@ MiniLM with a fresh head. Text and metadata of train and dev are learnt from, la
 --without-dev nothing is learnt from dev: then the agreement with the keywords of its authors is evidence for what to
 choose, and no gold label has a part in it. A transformer sees --pairs pairs once, a static encoder what `micol.Config`
 says. A row whose meta-path the data do not have is left out, saying so. --paths measures every meta-path of the paper
-beside EDA and UDA with the static encoder, as a table of its own.
+with the static encoder, as a table of its own.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpora, rows
-from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.papers import micol
-from tagwright.papers.metadata_pairs import mix_sources, with_negatives
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Run
@@ -36,7 +34,7 @@ PROPENSITY = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5")
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5")
 
 STARTS = ("static", "minilm", "cross")
-UNTRAINED, MIXED, EDA, UDA = "untrained", "mixed", "EDA", "UDA"
+UNTRAINED, MIXED = "untrained", "mixed"
 PAIRS = 1000
 "Pairs of a transformer's row; a tenth more are drawn and held out."
 
@@ -46,14 +44,10 @@ PATHS = (
 )
 "The ten meta-paths and meta-graphs of the paper (Table 4), and the choice among them."
 SOURCES: Mapping[str, Mapping[str, Any]] = {
-    EDA: {},
-    UDA: {},
     **{path: {"pairs": "metadata", "meta_path": path} for path in PATHS},
     MIXED: {"pairs": "mixed"},
 }
 "What is learnt from -> options of MICoL."
-
-BASELINES = (UNTRAINED, EDA, UDA)
 
 
 @dataclass(frozen=True)
@@ -106,19 +100,6 @@ def learnt(task: Task, start: str, options: Mapping[str, Any]) -> Tagger:
     return micol.fit(task.documents, task.labels, task.config(start, **options))
 
 
-def augmented(task: Task, start: str, what: str) -> Tagger:
-    """Learnt from augmented copies of the documents."""
-    config, seed = task.config(start), 0
-    if what == EDA:
-        static = BiEncoder.load("static", cached=False)
-        copies = eda_pairs(task.documents, near_words(task.documents, static.encode), seed=seed)
-    else:
-        copies = uda_pairs(task.documents, seed=seed)
-    pairs = with_negatives(copies, seed=seed) if start == "cross" else copies
-    source = mix_sources({pairs: 1.0}, micol.epoch_pairs(task.documents, config))
-    return micol.learn(task.labels, micol.retrievers(task.documents, task.labels, config), source, config)
-
-
 def fused(task: Task, start: str) -> Tagger:
     """The encoder of the mixed row, with a say for those who found the candidates: what `train micol` makes."""
     row = f"{start}: {MIXED}"
@@ -132,10 +113,8 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
     **{f"{start}: {UNTRAINED}": (partial(untrained, start=start), ()) for start in STARTS if start != "cross"},
     **{
         f"{start}: {what}": (
-            partial(augmented, start=start, what=what)
-            if what in (EDA, UDA)
-            else partial(learnt, start=start, options=options),
-            tuple(f"{'minilm' if start == 'cross' and base == UNTRAINED else start}: {base}" for base in BASELINES),
+            partial(learnt, start=start, options=options),
+            (f"{'minilm' if start == 'cross' else start}: {UNTRAINED}",),
         )
         for start in STARTS
         for what, options in SOURCES.items()
@@ -147,7 +126,7 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
 }
 "Name -> how to make its tagger, and the rows that it is tested against."
 
-OF_PATHS = tuple(f"static: {what}" for what in (*BASELINES, *PATHS) if what != "auto")
+OF_PATHS = tuple(f"static: {what}" for what in (UNTRAINED, *PATHS) if what != "auto")
 
 
 def main(arguments: list[str]) -> None:

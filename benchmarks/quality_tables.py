@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from statistics import mean, median
+from statistics import mean
 from typing import Any
 
 from benchmarks import figures
@@ -133,52 +133,6 @@ def stages() -> Iterator[str]:
             yield f"- {corpus}, {said(row)}: " + _differences(tests)
 
 
-WEIGHTS = {
-    "one, usual": "MiniLM, default weights",
-    "one, fitted 2.0": "MiniLM, fitted",
-    "two, usual": "both, default weights",
-    "two, fitted 2.0": "both, fitted",
-}
-"Rows of the table of weights by agreement, with the threshold of the package."
-
-
-def agreement() -> Iterator[str]:
-    """One encoder and two, usual weights and fitted ones; and with the threshold that other corpora would choose."""
-    found = result("agreement")
-    corpora = [corpus for corpus, each in found.items() if isinstance(each, Mapping) and "estimates" in each]
-    body = [[name, *(_tested(found[corpus][row]) for corpus in corpora)] for row, name in WEIGHTS.items()]
-    for key, name in (
-        ("one", "MiniLM, fitted, threshold of other corpora"),
-        ("two", "both, fitted, threshold of other corpora"),
-    ):
-        body.append([name, *(_tested(found["left out"][corpus][key]) for corpus in corpora)])
-    yield from table(["nDCG@5 / P@1 / R@100", *corpora], [*_sizes(found, corpora), *body])
-    yield from ("", conditions(found, "agreement"))
-
-
-def agreement_estimates() -> Iterator[str]:
-    """The true nDCG@5 of each stage alone, and its quality as estimated from 50, 100 and all documents."""
-    found = result("agreement")
-    corpora = [corpus for corpus, each in found.items() if isinstance(each, Mapping) and "estimates" in each]
-    stages = {"exact_match": "names", "tfidf": "words", "dense": "dense", "dense-2": "dense-2"}
-
-    def cell(corpus: str, stage: str) -> str:
-        estimated = (each[stages[stage]] for each in found[corpus]["estimates"].values())
-        return f"{percent(found[corpus]['true nDCG@5'][stage])}: {', '.join(f'{each:.2f}' for each in estimated)}"
-
-    head = ["true nDCG@5: estimates", "names", "words", "MiniLM", "multilingual"]
-    yield from table(head, [[corpus, *(cell(corpus, stage) for stage in stages)] for corpus in corpora])
-
-
-def _tested(row: Mapping[str, Any]) -> str:
-    """Each measure, with an asterisk where it differs from the first row."""
-    tests = row["against one, usual"]
-    return " / ".join(
-        percent(row[measure]) + ("*" if tests[measure]["adjusted"]["randomisation"] < LEVEL else "")
-        for measure in ("nDCG@5", "P@1", "R@100")
-    )
-
-
 def side_by_side(
     measures: Sequence[str], columns: Sequence[str], rows: Mapping[str, Sequence[Any]], before: Any = (), unit: str = ""
 ) -> Iterator[str]:
@@ -207,21 +161,6 @@ def metadata() -> Iterator[str]:
     order = sorted(rows, key=lambda row: ("static", "minilm", "blank", "cross").index(row.partition(":")[0]))
     body = {row: [found[corpus].get(row) for corpus in corpora] for row in order}
     yield from side_by_side(("P@1", "P@3", "P@5"), corpora, body)
-
-
-def paper_size() -> Iterator[str]:
-    """The rows of `benchmarks gpu`; less the start: P@1 against the encoder before training."""
-    body = []
-    for heading, rows in result("gpu").items():
-        for name in _rows(rows) if isinstance(rows, dict) else ():
-            row = rows[name]
-            test = next((each["P@1"] for other, each in row["against"].items() if other.endswith("as it comes")), None)
-            less = f"{change(test)} ({probability(test)})" if test else ""
-            scores = slashed(row, ("P@1", "P@3", "P@5")), percent(row["nDCG@5"]), percent(row["R@100"]), less
-            name = name.replace("as it comes", "before training")
-            body.append((heading, name, *scores, f"{row['seconds']:.0f}", row["conditions"]))
-    head = ("corpus, start", "row", "P@1 / P@3 / P@5", "nDCG@5", "R@100", "P@1 less the start", "seconds", "conditions")
-    yield from table(head, body)
 
 
 def full_papers(heading: str) -> Iterator[str]:
@@ -368,25 +307,6 @@ def auto_draws() -> Iterator[str]:
             former, present = figures
             body.append([f"{cell}, {draw}", former, present + mark, percent(now.get("ECE@5")), now["kept"], took])
     head = ["labelled, draw", "before", "now", "ECE@5", "kept", "seconds"]
-    yield from table(head, body)
-
-
-def button() -> Iterator[str]:
-    """What the review page says after 100 decisions, beside the gain on unseen documents; in points of nDCG@5."""
-    rows = [(*name.split(), row) for name, row in result("button")["rows"].items() if "difference" in row]
-    body = []
-    for corpus in (corpus for corpus in CORPORA if any(name == corpus for name, *_ in rows)):
-        mine = [row for name, _, _, row in rows if name == corpus]
-        blind = [row["blind"] for row in mine]
-        shown, gain = (
-            mean(each) for each in zip(*((row["difference"]["value"], row["gain"]) for row in mine), strict=True)
-        )
-        low, high = ([row["difference"][end] for row in mine] for end in ("low", "high"))
-        half = median((above - below) / 2 for below, above in zip(low, high, strict=True))
-        held = sum(below <= row["gain"] <= above for below, row, above in zip(low, mine, high, strict=True))
-        points = [f"{100 * each:+.1f}" for each in (shown, gain)]
-        body.append([corpus, f"{min(blind)} to {max(blind)}", *points, f"{100 * half:.1f}", f"{held} of {len(mine)}"])
-    head = ["corpus", "reviewed blind", "gain shown, mean", "gain on unseen, mean", "half width, median", "in interval"]
     yield from table(head, body)
 
 
@@ -544,11 +464,8 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "overview": overview,
     "zero-shot": zero_shot,
     "stages": stages,
-    "agreement": agreement,
-    "agreement estimates": agreement_estimates,
     "unsupervised": unsupervised,
     "metadata": metadata,
-    "paper size": paper_size,
     "label-free": label_free,
     "none of these": none_fits,
     "combiner confidence": combiner_confidence,
@@ -558,7 +475,6 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "few labels": few_labels,
     "single methods": single_methods,
     "auto draws": auto_draws,
-    "button": button,
     "auto means": auto_means,
     "auto shift": auto_shift,
     "auto stages": auto_stages,

@@ -1,170 +1,155 @@
-"""A running server: requests a second against the library and Annif, memory, overload, label search, weight of a page.
+"""A running server: documents a second and milliseconds of an answer for 1, 8 and 64 clients, and its memory.
 
-`python -m benchmarks serve` writes each part to results/serve.json when it is measured; a part that is there is left
-out, until --again. Annif runs in the environment that `python -m benchmarks peers --install` makes. For Linux.
+`python -m benchmarks serve` asks servers over 30,764 labels for one document and for 32 a request: one with exact
+match and TF-IDF, one with the default and its encoder. For Linux.
 """
 
 from __future__ import annotations
 
-import argparse
+import http.client
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from benchmarks import corpora, figures
-from benchmarks.serve_annif import annif
-from benchmarks.serve_labels import label_search, page_weight
-from benchmarks.serve_load import Service, batches, load, measured, milliseconds, resident, single
+from benchmarks.machine import family
 
-from tagwright.tagger import zero_shot
+CORPUS, CHARACTERS, TOGETHER = "epmc", 2000, 32
+"The vocabulary and the texts, of each of which so many characters are sent, one or so many at a time."
 
-RESULTS = figures.RESULTS / "serve.json"
-CORPUS = "epmc"
-CHARACTERS = 2000
-"Of each text."
 CLIENTS = (1, 8, 64)
-Stages = tuple[Literal["exact_match", "tfidf"], ...]
-WORDS: Stages = ("exact_match", "tfidf")
-OURS = "tagwright"
-QUEUE = 256
-"Requests that may wait before others are refused."
+
+SERVERS: Mapping[str, Sequence[str]] = {"words": ("--set", "stages=['exact_match', 'tfidf']"), "zero-shot": ()}
+"Name -> options of the server."
+
+
+class Ask(NamedTuple):
+    """A kind of request. bodies: sent in turn; documents: of each."""
+
+    path: str
+    bodies: Sequence[bytes]
+    kind: str
+    documents: int = 1
 
 
 def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks serve", description=__doc__)
+    parser = corpora.parser("serve", __doc__, ())
     parser.add_argument("--seconds", type=float, default=10.0, help="for each number of clients")
-    parser.add_argument("--only", nargs="+", choices=[*PARTS], default=[*PARTS])
-    parser.add_argument("--again", action="store_true", help="measure what is there already as well")
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
     corpora.require((CORPUS,))
-    for name in options.only:
-        found = figures.read(options.results)
-        if name not in found or options.again:
-            found[name] = PARTS[name](options.seconds)
-            figures.write(options.results, found)
-            print(name, json.dumps(found[name]), flush=True)
+    found = figures.read(options.output)
+    for name, chosen in SERVERS.items():
+        with serving(chosen) as (address, pid):
+            load(address, requests()["single"], 2, 3.0)
+            found[name] = {
+                kind: [measured(address, pid, ask, clients, options.seconds) for clients in CLIENTS]
+                for kind, ask in requests().items()
+            }
+            found[name]["memory MB"] = resident(pid)
+        figures.write(options.output, found)
+        print(name, json.dumps(found[name]), flush=True)
 
 
-def texts() -> list[str]:
-    """The beginnings of the documents of the development set."""
-    return [document.text[:CHARACTERS] for document in corpora.documents(CORPUS, "dev")]
+def requests() -> dict[str, Ask]:
+    """One document in a form, and several in JSON."""
+    texts = [document.text[:CHARACTERS] for document in corpora.documents(CORPUS, "dev")]
+    project = "/v1/projects/zero_shot"
+    forms = [urlencode({"text": text}).encode() for text in texts]
+    groups = [texts[start : start + TOGETHER] for start in range(0, len(texts) - TOGETHER + 1, TOGETHER)]
+    batches = [json.dumps({"documents": [{"text": text} for text in group]}).encode() for group in groups]
+    return {
+        "single": Ask(f"{project}/suggest", forms, "application/x-www-form-urlencoded"),
+        f"batches of {TOGETHER}": Ask(f"{project}/suggest-batch", batches, "application/json", TOGETHER),
+    }
 
 
 @contextmanager
-def tagwright(stages: Stages = (), *more: str) -> Iterator[Service]:
-    """Our server over the vocabulary: zero_shot, with these stages or those of the default."""
+def serving(options: Sequence[str]) -> Iterator[tuple[tuple[str, int], int]]:
+    """The address and the process of a server over the vocabulary."""
     path = corpora.folder(CORPUS) / "labels.jsonl.gz"
-    chosen = ["--set", f"stages={list(stages)}"] if stages else []
-    command = [sys.executable, "-m", "tagwright", "serve", "--labels", str(path), "--port", "0", "--quiet", *chosen]
-    own = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen([*command, *more], env=own, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tagwright", "serve", "--labels", str(path), "--port", "0", "--quiet", *options]
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         said = re.search(r"http://([^/:]+):(\d+)", process.stdout.readline())
         assert said, "the server did not start"
-        yield Service((said[1], int(said[2])), "zero_shot", process.pid)
+        yield (said[1], int(said[2])), process.pid
     finally:
         process.kill()
         process.communicate()
 
 
-def answers(services: Mapping[str, Service], seconds: float) -> dict[str, Any]:
-    """One document a request and 32, at several numbers of clients: the servers in turn, after a few requests each."""
-    given, found = texts(), dict[str, dict[str, Any]]()
-    for name, service in services.items():
-        load(service, single(service.project, given), 2, lambda number, _: number < 20)
-        found[name] = {"single": [], "batches of 32": []}
-    for kind, ask in (("single", single), ("batches of 32", batches)):
-        for clients in CLIENTS:
-            for name, service in services.items():
-                found[name][kind].append(measured(service, ask(service.project, given), clients, seconds))
-    for name, service in services.items():
-        found[name]["memory MB"] = resident(service.pid)
-    return found
+def load(address: tuple[str, int], ask: Ask, clients: int, seconds: float) -> tuple[list[float], Counter[int]]:
+    """Seconds of the answers 200, and how often each status was answered; a refused client waits as it is told."""
+    took, statuses, lock = list[float](), Counter[int](), threading.Lock()
+    end = time.monotonic() + seconds
+
+    def client(first: int) -> None:
+        connection = http.client.HTTPConnection(*address, timeout=300)
+        number = first
+        while (start := time.monotonic()) < end:
+            connection.request("POST", ask.path, ask.bodies[number % len(ask.bodies)], {"Content-Type": ask.kind})
+            answer = connection.getresponse()
+            answer.read()
+            with lock:
+                statuses[answer.status] += 1
+                took.extend([time.monotonic() - start] * (answer.status == 200))
+            if answer.status == 503:
+                time.sleep(float(answer.getheader("Retry-After", "0")))
+            number += clients
+        connection.close()
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return took, statuses
 
 
-def library(stages: Stages, seconds: float) -> dict[str, Any]:
-    """One call of the library for each document, one after the other."""
-    tagger = zero_shot.fit(corpora.labels(CORPUS), zero_shot.Config(stages=stages) if stages else zero_shot.Config())
-    given, took = texts(), list[float]()
-    for text in given[:10]:
-        tagger.suggest([text], k=10, progress=False)
-    begun, used = time.perf_counter(), time.process_time()
-    while (start := time.perf_counter()) - begun < seconds:
-        tagger.suggest([given[len(took) % len(given)]], k=10, progress=False)
-        took.append(time.perf_counter() - start)
+def measured(address: tuple[str, int], pid: int, ask: Ask, clients: int, seconds: float) -> dict[str, Any]:
+    """Documents a second, milliseconds of a request, and what a document costs the server's processors."""
+    before, begun = processor_seconds(pid), time.monotonic()
+    took, statuses = load(address, ask, clients, seconds)
+    documents = ask.documents * len(took)
     return {
-        "documents/s": round(len(took) / sum(took), 1),
+        "clients": clients,
+        "documents/s": round(documents / (time.monotonic() - begun), 1),
         **milliseconds(took),
-        "processor ms a document": round(1000 * (time.process_time() - used) / len(took), 2),
+        "processor ms a document": round(1000 * (processor_seconds(pid) - before) / documents, 2),
+        "statuses": {str(status): count for status, count in statuses.items()},
         "load of the machine": round(os.getloadavg()[0], 1),
     }
 
 
-def against_library(stages: Stages, seconds: float) -> dict[str, Any]:
-    """The server, and the library just before and after it."""
-    before = library(stages, seconds)
-    with tagwright(stages) as service:
-        found = answers({OURS: service}, seconds)[OURS]
-    return {**found, "library": [before, library(stages, seconds)]}
+def milliseconds(took: Sequence[float]) -> dict[str, float]:
+    """Percentiles of seconds, in milliseconds.
+
+    >>> milliseconds([0.001 * i for i in range(1, 101)])
+    {'p50 ms': 50.0, 'p95 ms': 95.0, 'p99 ms': 99.0}
+    """
+    ordered = sorted(took)
+    return {f"p{share} ms": round(1000 * ordered[(share * len(ordered) + 99) // 100 - 1], 1) for share in (50, 95, 99)}
 
 
-def against_annif(seconds: float) -> dict[str, Any]:
-    """Exact matches and TF-IDF against Annif's tfidf and mllm, in turn, over one vocabulary."""
-    with annif(CORPUS) as services, tagwright(WORDS) as service:
-        return answers({OURS: service} | {each.project: each for each in services}, seconds)
+def processor_seconds(pid: int) -> float:
+    """What a process and those below it have used so far (Linux)."""
+    fields = [Path(f"/proc/{each}/stat").read_text(encoding="utf-8").rpartition(")")[2].split() for each in family(pid)]
+    return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")
 
 
-def memory(_: float, requests: int = 20_000) -> dict[str, Any]:
-    """Megabytes after every 2,000 requests of 8 clients."""
-    given = texts()
-    with tagwright(WORDS) as service:
-        ask = single(service.project, given)
-        held = [resident(service.pid)]
-        for _ in range(requests // 2000):
-            load(service, ask, 8, lambda number, _: number < 2000)
-            held.append(resident(service.pid))
-    return {"requests": requests, "MB after every 2,000": held}
-
-
-def overload(seconds: float) -> dict[str, Any]:
-    """Ten times as many requests a second as 64 clients get answered; then one client."""
-    given = texts()
-    with tagwright() as service:
-        ask = single(service.project, given)
-        load(service, ask, 2, lambda number, _: number < 20)
-        before, most = measured(service, ask, 1, seconds), measured(service, ask, 64, seconds)
-        lasts, pace = 6 * seconds, 10 * most["documents/s"]
-        seen = load(service, ask, QUEUE + 64, lambda _, elapsed: elapsed < lasts, pace)
-        after = measured(service, ask, 1, seconds)
-    return {
-        "one client before": before,
-        "64 clients before": most,
-        "asked/s": round(seen.statuses.total() / lasts, 1),
-        "seconds": lasts,
-        "seconds until all who waited are answered": round(seen.seconds - lasts, 1),
-        "statuses": {str(status): count for status, count in seen.statuses.items()},
-        "refused (503)": milliseconds(seen.took.get(503, [])),
-        "answered (200)": milliseconds(seen.took.get(200, [])),
-        "one client afterwards": after,
-    }
-
-
-PARTS: Mapping[str, Callable[[float], dict[str, Any]]] = {
-    "words": lambda seconds: against_library(WORDS, seconds),
-    "zero-shot": lambda seconds: against_library((), seconds),
-    "annif": against_annif,
-    "overload": overload,
-    "labels": lambda _: label_search(),
-    "page": lambda _: page_weight(tagwright),
-    "memory": memory,
-}
-"words: exact matches and TF-IDF; zero_shot: the default, with an encoder."
+def resident(pid: int) -> int:
+    """Megabytes of memory that a process and those below it hold (Linux)."""
+    texts = (Path(f"/proc/{each}/status").read_text(encoding="utf-8") for each in family(pid))
+    lines = (line for text in texts for line in text.splitlines() if line.startswith("VmRSS"))
+    return sum(int(line.split()[1]) for line in lines) // 1024

@@ -13,16 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from benchmarks import (
-    corpora,
-    figures,
-    languages,
-    peer_tables,
-    quality_tables,
-    scale_tables,
-    server_tables,
-    speed_tables,
-)
+from benchmarks import corpora, figures, languages, peer_tables, quality_tables, speed_tables
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,8 +41,6 @@ def makers() -> dict[str, Callable[[], Iterable[str]]]:
         **quality_tables.tables(),
         **speed_tables.TABLES,
         **peer_tables.tables(),
-        **scale_tables.TABLES,
-        **server_tables.TABLES,
         **corpora.TABLES,
         **figures.TABLES,
         **languages.TABLES,

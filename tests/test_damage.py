@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tools.storm.taggers import DOCUMENTS, LABELS, damage, taggers, use, without_checksums
+from tests.damaged_taggers import DOCUMENTS, LABELS, damage, taggers, use, without_checksums
 
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages.names.exact_match import ExactMatch

@@ -59,19 +59,19 @@ def test_benchmarks_run_on_a_corpus_of_ones_own_and_their_tables_are_printed(tmp
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    run("names", "--made-up", "100")
-    assert [path.name for path in (tmp_path / "results").glob("*.json")] == ["names.json"]
-    found = json.loads((tmp_path / "results" / "names.json").read_text(encoding="utf-8"))
-    assert (found["names"], found["made up"]["names"]) == (160, 100)  # 80 labels, an English and a German name each
+    run("supervised", "--corpora", "tib", "--rows", "SVM", "--work", str(tmp_path / "work"))
+    assert [path.name for path in (tmp_path / "results").glob("*.json")] == ["supervised.json"]
+    found = json.loads((tmp_path / "results" / "supervised.json").read_text(encoding="utf-8"))
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["made"][0]["day"])
     printed = run("tables")
-    assert re.findall("^# (.*)$", printed, re.MULTILINE) == ["speed", "machines"]
-    assert "| finding 160 names in full papers, one core |" in printed
+    made = ["supervised, tib, static", "intervals of supervised, tib, static"]
+    assert re.findall("^# (.*)$", printed, re.MULTILINE) == made
+    assert "| SVM | " in printed
 
 
 def test_what_cannot_be_measured_on_is_said_in_one_line(tmp_path: Path) -> None:
     def said(folder: Path) -> str:
-        start = [sys.executable, "-m", "benchmarks", "--folder", str(folder), "names", "--made-up", "10"]
+        start = [sys.executable, "-m", "benchmarks", "--folder", str(folder), "zeroshot", "--corpora", "epmc"]
         done = subprocess.run(start, cwd=tables.ROOT, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
         return done.stderr

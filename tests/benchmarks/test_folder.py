@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import re
 import shlex
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from benchmarks import corpora, figures, million, tables
+from benchmarks import corpora, figures, tables
 from tests.benchmarks import own_corpus
 
 
@@ -26,7 +24,6 @@ COMMANDS = {
     "weights --corpora tib": Made("weights", ("zero-shot",)),
     "zeroshot --corpora tib": Made("zeroshot", ("stages",)),
     "encode quality --corpora tib": Made("encode", ("precision",)),
-    "names --made-up 1000": Made("names", ("speed",)),
     "curve --corpora tib --sizes 20 --draws 1": Made("curve", ("few labels",)),
     "curve_methods --corpora tib --sizes 0 20": Made("curve-methods", ("single methods",)),
     "cuts --corpora tib --work WORK": Made("cuts", ("best cut", "thresholds of labels")),
@@ -41,7 +38,7 @@ COMMANDS = {
     "metadata --corpora tib --rows 'minilm: untrained' --work WORK": Made(
         "metadata", ("metadata", "intervals of metadata, tib")
     ),
-    "fulltext quality --rows FuTex-NoNetwork --work WORK": Made(
+    "fulltext --rows FuTex-NoNetwork --work WORK": Made(
         "fulltext", ("full papers, epmc, minilm", "intervals of fulltext, epmc, minilm")
     ),
 }
@@ -50,22 +47,7 @@ COMMANDS = {
 TRAINED = ("calibration", "curve", "curve_methods", "cuts", "auto_draws", "fulltext", "weights", "zeroshot")
 "Commands that train or tag for seconds, also on a small corpus."
 
-SLOW = (
-    "agreement",
-    "button",
-    "dense",
-    "first",
-    "gpu",
-    "languages",
-    "linear",
-    "million",
-    "peers",
-    "processor",
-    "rerank",
-    "scale",
-    "serve",
-    "train",
-)
+SLOW = ("first", "languages", "none", "peers", "processor", "serve")
 "Commands with `--folder` that take longer, start processes or need what is not installed here."
 
 NAME = re.compile(r"`(?!(?:python -m )?tools)(?:python -m benchmarks )?([a-z_]+)[^`]*`")
@@ -103,20 +85,6 @@ def test_a_command_makes_its_tables(command: str, results: Path) -> None:
         assert any(float(figure) for row in made[each] for figure in re.findall(r"\d+\.\d+", row)), made[each]
 
 
-def test_a_million_documents_come_of_a_small_corpus(results: Path) -> None:
-    made = list(islice(million.changed(), 130))
-    assert len({each["id"] for each in made}) == 130 > len(corpora.corpus("arxiv", "train"))
-    assert all(each["abstract"] for each in made)
-
-
-def test_a_million_documents_need_a_text(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with gzip.open(results / "train.jsonl.gz", "wt", encoding="utf-8") as file:
-        file.write('{"id": "1", "title": "Bees"}\n')
-    monkeypatch.setattr(corpora, "folder", lambda _: results)
-    with pytest.raises(SystemExit, match="no train document has an abstract"):
-        next(million.changed())
-
-
 def test_what_the_page_says_of_commands_and_folders() -> None:
     page = (tables.ROOT / "docs" / "results" / "figures.md").read_text(encoding="utf-8")
     commands, own = (section(page, name) for name in ("## Commands", "## Data of your own"))
@@ -128,7 +96,7 @@ def test_what_the_page_says_of_commands_and_folders() -> None:
     assert {*every} == asked
     assert {*every} == {*(command.split()[0] for command in COMMANDS), *SLOW}
     scripts = {name: (tables.ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8") for name in every}
-    reads = re.compile("^from benchmarks import .*corpora|scale_texts", re.MULTILINE)
+    reads = re.compile("^from benchmarks import .*corpora", re.MULTILINE)
     assert [name for name, text in scripts.items() if not reads.search(text)] == []
 
 

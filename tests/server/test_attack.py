@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from tests.server.conftest import reviewing
-from tools.attack import fuzz, parts
-from tools.attack.kills import Siege
-from tools.attack.slow import slow
+from tools.attack import fuzz
 
 from tagwright.server.access import Access
 from tagwright.server.application import application
@@ -30,29 +27,6 @@ def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: fuzz.Att
     assert tally.answers.total() == 150
     assert tally.lost == []
     assert tracebacks == {}
-
-
-@pytest.mark.slow
-def test_a_killed_server_has_lost_no_decision_that_it_acknowledged(tmp_path: Path) -> None:
-    siege = Siege(tmp_path / "reviews.sqlite")
-    assert [siege.kill(f"test {number}") for number in range(2)] == [[], []]
-    assert siege.is_whole()
-
-
-@pytest.mark.slow
-def test_others_are_answered_while_slow_clients_are_there(tmp_path: Path) -> None:
-    found = slow(tmp_path, connections=5, seconds=1)
-    assert set(found["honest answers"]) == {"200"}
-    assert found["tracebacks in the log"] == {}
-
-
-def test_an_attack_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    def part(_: Path, numbers: range) -> parts.Found:
-        return {"answers": Counter({"200": len(numbers)})}, [f"request {numbers.start}"]
-
-    found = parts.added({}, part, range(3))
-    found = parts.added(found, part, range(3, 5))
-    assert (found["tried"], found["answers"], found["lost"]) == (5, {"200": 5}, ["request 0", "request 3"])
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 from tests.sources import modules
-from tools.attack import heavy
 
 from tagwright.review.file import ReviewFile
 from tagwright.server import annif, openapi, request_bodies
@@ -70,7 +69,15 @@ def many_parts(count: int) -> bytes:
 
 
 FORMS: Mapping[str, tuple[str, bytes]] = {
-    **{name: (dict(each.headers)["Content-Type"], each.body) for name, each in heavy.bodies(1_200_000).items()},
+    "form of empty fields": (FORM, b"text=bees" + b"&a" * 600_000),
+    "sections": (JSON, b'{"sections":[%s{}]}' % (b"{}," * 400_000)),
+    "nested lists": (JSON, b'{"text":[%s[]]}' % (b"[]," * 400_000)),
+    "keys of metadata": (JSON, b'{"documents":[{"metadata":{%s}}]}' % (b'"k":"b",' * 150_000 + b'"k":"b"')),
+    "a long query": (FORM, b'queries={"q":{"query":"%s"}}' % (b"b" * 1_200_000)),
+    "values of properties": (
+        FORM,
+        b'queries={"q":{"query":"b","properties":[{"pid":"notation","v":[%s"1"]}]}}' % (b'"1",' * 300_000),
+    ),
     "parts": (f"{MULTIPART}; boundary=limit", many_parts(PARTS + 1)),
     "deep lists": (JSON, b"[" * (DEPTH + 1) + b"]" * (DEPTH + 1)),
     "deep objects": (JSON, b'{"text":' * 3000),

@@ -1,7 +1,4 @@
-"""Steps of few tokens in fixed shapes learn what others learn: tried on the processor, which computes them as they are.
-
-That a card computes a graph of them rightly is measured by `python -m benchmarks train --card`.
-"""
+"""Steps of few tokens in fixed shapes learn what others learn: tried on the processor."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""See `tools.attack.parts`."""
+"""See `tools.attack.fuzz`."""
 
 import sys
 
-from tools.attack.parts import main
+from tools.attack.fuzz import main
 
 if __name__ == "__main__":
     main(sys.argv[1:])

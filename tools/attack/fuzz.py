@@ -1,26 +1,29 @@
-"""Damaged requests in, what a running server answers to each out; the server is a process of its own."""
+"""Damaged requests to a running server: `python -m tools.attack [--requests 80000] [--without-token 20000]`.
+
+Some have an admin token, the others none. An answer counts as lost if it is a server error, shows a traceback or, to
+somebody without a token, a label or document, or if it does not come. The same numbers give the same requests.
+"""
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import os
 import random
 import re
-import resource
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from benchmarks.serve_load import entered
-from tools.attack.requests import Request, damaged, samples
+from tools.attack.requests import FORM, Request, damaged, samples
 
 HIDDEN = "Xanthoparmelia"
 "A word in the labels and in the documents, which nobody may see who has no token."
@@ -28,6 +31,11 @@ HIDDEN = "Xanthoparmelia"
 LABELS = (
     f'{{"id": "bee", "names": ["Bees", "{HIDDEN}"], "description": "They fly."}}' + "\n"
     '{"id": "tax", "names": ["Tax law"]}\n'
+)
+OPTIONS = (
+    *("serve", "--port", "0", "--quiet", "--language", "en", "--learn"),
+    *("--labels", "labels.jsonl", "--set", "stages=['exact_match']", "--set", "weights=[1.0]"),
+    *("--reviews", "reviews.sqlite", "--documents", "documents.jsonl"),
 )
 DOCUMENTS = f'{{"id": "1", "title": "{HIDDEN} and bees", "abstract": "Tax law for bees."}}\n'
 
@@ -37,7 +45,25 @@ LONGEST = 150.0
 SHORTEST = 0.15
 "Seconds that are waited for an answer to what is no whole request."
 
+ENDS = re.compile(r"[A-Za-z_.]+(Error|Exception|Disconnect|Interrupt)\b")
+"The last line of a traceback."
+
 _TRACES = (b"Traceback (most recent call last)", b'File "/', b"site-packages")
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.attack", description=__doc__)
+    parser.add_argument("--requests", type=int, default=80_000, help="damaged, with an admin token")
+    parser.add_argument("--without-token", type=int, default=20_000, help="damaged, of somebody who has no token")
+    options = parser.parse_args(arguments)
+    lost = 0
+    for attack, count in ((with_access, options.requests), (without_token, options.without_token)):
+        with tempfile.TemporaryDirectory() as folder:
+            tally, tracebacks = attack(Path(folder), range(count))
+        lost += len(tally.lost)
+        print(f"{attack.__name__}: {count:,} tried, {len(tally.lost)} lost; answers {dict(tally.answers)}")
+        print(*tally.lost, *(f"traceback in the log: {each}" for each in tracebacks), sep="\n")
+    sys.exit(bool(lost))
 
 
 class Server(NamedTuple):
@@ -50,51 +76,22 @@ class Server(NamedTuple):
     def tracebacks(self) -> Counter[str]:
         """The last lines of the tracebacks in the log, with digits made alike."""
         found: Counter[str] = Counter()
-        for each in self.log.read_text(encoding="utf-8", errors="replace").split("Traceback (most recent call last):")[
-            1:
-        ]:
-            ends = [
-                line
-                for line in each.splitlines()
-                if re.match(r"[A-Za-z_.]+(Error|Exception|Disconnect|Interrupt)\b", line)
-            ]
+        _, *traces = self.log.read_text(encoding="utf-8", errors="replace").split("Traceback (most recent call last):")
+        for each in traces:
+            ends = [line for line in each.splitlines() if ENDS.match(line)]
             found[re.sub(r"\d+", "0", ends[-1][:200]) if ends else "?"] += 1
         return found
 
-    def memory(self) -> int:
-        """Bytes of the process that are in memory."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        assert found
-        return 1024 * int(found[1])
-
-    @contextmanager
-    def watched(self) -> Iterator[list[int]]:
-        """Look at the memory every few milliseconds."""
-        seen, ended = [self.memory()], threading.Event()
-
-        def watch() -> None:
-            while not ended.wait(0.02):
-                seen.append(self.memory())
-
-        thread = threading.Thread(target=watch)
-        thread.start()
-        yield seen
-        ended.set()
-        thread.join()
-
 
 @contextmanager
-def started(folder: Path, *options: str, environment: Mapping[str, str] | None = None, files: int = 0,
-            command: Sequence[str] = ("serve",)) -> Iterator[Server]:  # fmt: skip
-    """A server with these options; what it says on stderr is in a file. files: how many it may open; 0: as it is."""
-    given = [sys.executable, "-m", "tagwright", *command, "--port", "0", "--quiet", "--language", "en", *options]
+def serving(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """A server over two labels that match by name only, with one document to review; its stderr is in a file."""
+    (folder / "labels.jsonl").write_text(LABELS, encoding="utf-8")
+    (folder / "documents.jsonl").write_text(DOCUMENTS, encoding="utf-8")
     log, own = folder / "log", {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
-    limit = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)) if files else None
     with log.open("w", encoding="utf-8") as errors:
-        process = subprocess.Popen(
-            given, cwd=folder, env=own, stdout=subprocess.PIPE, stderr=errors, text=True, preexec_fn=limit
-        )
+        command = [sys.executable, "-m", "tagwright", *OPTIONS]
+        process = subprocess.Popen(command, cwd=folder, env=own, stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         assert process.stdout is not None
         said = re.search(r"http://([^/:]+):(\d+)", process.stdout.readline())
@@ -105,13 +102,19 @@ def started(folder: Path, *options: str, environment: Mapping[str, str] | None =
         process.communicate()
 
 
-def serving(folder: Path, **more: Any) -> AbstractContextManager[Server]:
-    """A server over two labels that match by name only, with one document to review."""
-    (folder / "labels.jsonl").write_text(LABELS, encoding="utf-8")
-    (folder / "documents.jsonl").write_text(DOCUMENTS, encoding="utf-8")
-    words = ("--labels", "labels.jsonl", "--set", "stages=['exact_match']", "--set", "weights=[1.0]")
-    reviews = ("--reviews", "reviews.sqlite", "--documents", "documents.jsonl", "--learn")
-    return started(folder, *words, *reviews, **more)
+def entered(address: tuple[str, int]) -> tuple[str, str]:
+    """Cookie and CSRF token of a reviewer who comes in."""
+    connection = http.client.HTTPConnection(*address, timeout=60)
+    connection.request("POST", "/review/enter", "name=Ann&token=", {"Content-Type": FORM})
+    answer = connection.getresponse()
+    answer.read()
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    connection.request("GET", "/review/overview", headers={"Cookie": cookie})
+    page = connection.getresponse().read().decode()
+    connection.close()
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page)
+    assert csrf
+    return cookie, csrf[1]
 
 
 @dataclass

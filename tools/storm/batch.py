@@ -1,21 +1,15 @@
-"""Batches that are killed, or lose processes, and are continued: they write the files of an undisturbed batch."""
+"""Batches that are killed and continued: they write the files of an undisturbed batch."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import random
-import signal
-import subprocess
-import time
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 
 from tools.storm.processes import (
     SCRATCH,
-    Child,
     Length,
     Moment,
     Trial,
@@ -57,21 +51,9 @@ def two(folder: Path, rng: random.Random) -> Tried:
     return Tried(_same_files(whole, folder, 1, "written by two"), kills)
 
 
-def without_processes(folder: Path, rng: random.Random) -> Tried:
-    """Processes of a running batch are killed, as often as a shard may be begun again."""
-    whole, length = _undisturbed(2)
-    child = start(command, (folder, *_arguments(whole, folder, 2)))
-    try:
-        kills = sum(_kill_one(child, rng.uniform(0, length.seconds / 2), rng) for _ in range(2))
-    finally:
-        finish(child, DONE)
-    return Tried(_same_files(whole, folder, 2, "done by others"), kills)
-
-
 TRIALS: Mapping[str, Trial] = {
     "batch": partial(killed, 1),
     "batch, two processes": partial(killed, 2),
-    "batch, losing processes": without_processes,
     "two batches": two,
 }
 
@@ -107,23 +89,6 @@ def _arguments(source: Path, folder: Path, processes: int) -> list[str]:
 
 def _kill(source: Path, folder: Path, processes: int, moment: Moment) -> int:
     return kill(command, (folder, *_arguments(source, folder, processes)), moment, DONE)
-
-
-def _kill_one(child: Child, after: float, rng: random.Random) -> int:
-    """Kill a process that tags for the child, if there is one; returns how many."""
-    time.sleep(after)
-    found = subprocess.run(
-        ["pgrep", "-P", str(child.process.pid), "-f", "ShardWorker"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if not (numbers := found.stdout.split()):
-        return 0
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(int(rng.choice(numbers)), signal.SIGKILL)
-        return 1
-    return 0
 
 
 def _same_files(source: Path, folder: Path, processes: int, done: str) -> str:

@@ -23,15 +23,12 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tagwright.errors import TagwrightError
-
 
 class Tried(NamedTuple):
-    """One trial. what: its outcome; kills: processes that were killed; inputs: damaged files that were read."""
+    """One trial. what: its outcome; kills: processes that were killed."""
 
     what: str
     kills: int = 0
-    inputs: int = 0
 
 
 Trial = Callable[[Path, random.Random], Tried]
@@ -39,9 +36,6 @@ Trial = Callable[[Path, random.Random], Tried]
 
 Victim = Callable[..., None]
 "What a child does. Its first argument is the folder that it writes to."
-
-REFUSED = 3
-"The exit code of a process that was refused in one line."
 
 LONGEST = 180.0
 "Seconds after which a process hangs."
@@ -133,7 +127,7 @@ def kill(victim: Victim, arguments: tuple[Any, ...], moment: Moment, allowed: Se
     return int(code in ENDED)
 
 
-def finish(child: Child, allowed: Sequence[int] = (0, REFUSED)) -> tuple[int, str]:
+def finish(child: Child, allowed: Sequence[int] = (0,)) -> tuple[int, str]:
     """The exit code of a child that must end by itself with one of these, and what it printed."""
     ended = child.wait()
     code, said = child.end((*allowed, *ENDED))
@@ -196,7 +190,7 @@ def _context() -> Any:
 def _run(
     victim: Victim, arguments: tuple[Any, ...], moment: Moment | None, report: Connection | None, said: Path
 ) -> None:
-    """Exit code 3 for a refusal in one line; anything else that is raised is a traceback, exit code 1."""
+    """Whatever is raised is a traceback, exit code 1."""
     os.setpgid(0, 0)
     with said.open("wb") as file:
         os.dup2(file.fileno(), 1)
@@ -205,8 +199,6 @@ def _run(
     sys.addaudithook(changes)
     try:
         victim(*arguments)
-    except TagwrightError as error:
-        sys.exit(REFUSED if "\n" not in str(error) else 1)
     finally:
         if report:
             report.send(changes.count)

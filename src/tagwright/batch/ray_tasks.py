@@ -60,7 +60,7 @@ def _connect(address: str) -> None:
         os.environ.setdefault("RAY_worker_niceness", "0")
     # After 20 s without a word a node is asked whether it is there, and must answer in 20 s. By default Ray waits for
     # five minutes and for two: all that time nothing is tagged where a node has lost its power or its network. With
-    # these it was a minute at most (benchmarks/results/ray_nodes.json).
+    # these it was a minute at most.
     for wait in ("time", "timeout"):
         os.environ.setdefault(f"RAY_grpc_client_keepalive_{wait}_ms", "20000")
     try:

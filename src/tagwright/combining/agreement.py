@@ -18,9 +18,8 @@ FIRST = 5
 
 OFTEN = 2.0
 """How many times as often as meaning names must agree with words before meaning counts less. On 400 train documents of
-tib and kirja each, 2 and 3 are equal and the best of 1, 1.25, 1.5, 2 and 3 (`python -m benchmarks agreement --part
-train`); those of mdn and arxiv have the usual weights with any. Of equal ones the lowest is taken: a higher one hardly
-uses the estimates."""
+tib and kirja each, 2 and 3 are equal and the best of 1, 1.25, 1.5, 2 and 3; those of mdn and arxiv have the usual
+weights with any. Of equal ones the lowest is taken: a higher one hardly uses the estimates."""
 
 PRIOR = 1.0
 "So many documents are added on which names and meaning agree with words alike, so that few others change little."

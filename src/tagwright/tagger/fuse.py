@@ -23,9 +23,8 @@ T = TypeVar("T", bound=Stage)
 def fuse(first: Tagger, second: Tagger) -> Tagger:
     """The first tagger with the stages of the second added, over the labels of the first.
 
-    A stage without a weight gets 1, which was chosen for a trained encoder beside the default zero-shot stages
-    (benchmarks/results/fuse-choice.json). Raises ConfigError for a tagger that is more than a weighted sum over all
-    candidates.
+    A stage without a weight gets 1, which was chosen for a trained encoder beside the default zero-shot stages. Raises
+    ConfigError for a tagger that is more than a weighted sum over all candidates.
     """
     one, other = _weighted_sum(first), _weighted_sum(second)
     if len(second.stages) > 1 and len(first.stages) > 1 and one.by != other.by:

@@ -29,8 +29,8 @@ Weights: TypeAlias = tuple[Ints, Floats]
 _NOTHING: Weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 TOLERANCE = 0.02
-"""How far below 1 the margin of an omitted document may be: P@k is that of scikit-learn within 0.4 points (measured in
-benchmarks/results/linear.json); larger values are faster and less accurate."""
+"""How far below 1 the margin of an omitted document may be: P@k is that of scikit-learn within 0.4 points on tib;
+larger values are faster and less accurate."""
 
 NEAR, FAR = 192, 128
 "Negatives in the initial working set: similar ones, and random ones."

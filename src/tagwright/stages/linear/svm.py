@@ -47,7 +47,7 @@ class SvmOptions(Checked):
     """C: the weight of the losses relative to the norm of the weights; 1 in scikit-learn. The default was chosen on
     validation documents."""
 
-    prune: NotNegative = 0.01  # measured in benchmarks/results/linear.json, as are the losses
+    prune: NotNegative = 0.01
     """Weights closer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. Most weights are, with hardly any effect
     on P@k."""
 

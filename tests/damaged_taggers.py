@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tests.tiny import DIM, tiny_encoder
-from tools.storm.processes import Trial, Tried, finish, private_folder, start
 
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.bags import BagOfWords, BagOptions
@@ -69,31 +66,6 @@ def taggers(folder: Path) -> list[Path]:
     for name, tagger in made.items():
         tagger.save(folder / name)
     return [folder / name for name in made]
-
-
-def damaged(folder: Path, rng: random.Random) -> Tried:
-    """A process loads a damaged tagger without the checksums that would find nearly all of it, and suggests."""
-    tagger = rng.choice(_saved())
-    shutil.copytree(tagger, folder / "tagger")
-    without_checksums(folder / "tagger")
-    what = damage(folder / "tagger", rng.randrange(10**6))
-    try:
-        finish(start(_use, (folder / "tagger",)), (0,))
-    except AssertionError as error:
-        raise AssertionError(f"{tagger.name}, {what}: {error}") from None
-    return Tried(tagger.name, inputs=1)
-
-
-TRIALS: Mapping[str, Trial] = {"taggers": damaged}
-
-
-@cache
-def _saved() -> list[Path]:
-    return taggers(private_folder("taggers"))
-
-
-def _use(tagger: Path) -> None:
-    use(tagger)
 
 
 def damage(tagger: Path, seed: int) -> str:
