@@ -97,7 +97,7 @@ def test_the_project_grows_in_no_respect(measured: dict[str, int], name: str) ->
 
 def test_lines_of_code_are_those_that_hold_code(tmp_path: Path) -> None:
     (file := tmp_path / "counted.py").write_text(
-        '"""What it is for."""\n\n# why\nNUMBERS = (\n    1,\n\n    2,  # two\n)\n"Some numbers."\n\n\ndef run() -> str:\n'
-        '    """Run."""\n    return """a\nb"""\n'
+        '"""What it is for."""\n\n# why\nNUMBERS = (\n    1,\n\n    2,  # two\n)\n"Some numbers."\n\n\n'
+        'def run() -> str:\n    """Run."""\n    return """a\nb"""\n'
     )
     assert code_lines(file) == 7  # NUMBERS takes four with code, run its head and two of its text
