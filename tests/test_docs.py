@@ -15,9 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import tagwright
-from tagwright.app import cli
 from tagwright.app.cli import app
-from tagwright.core import checked
 from tagwright.llm.options import LlmOptions
 from tagwright.registry import METHODS
 from tagwright.training.config import TrainingConfig
@@ -53,7 +51,7 @@ def is_there(name: str) -> bool:
 def test_what_a_page_names_is_there(page: Path) -> None:
     pytest.importorskip("torch")
     tables = (("training", TrainingConfig), ("llm", LlmOptions))  # like names of modules
-    options = {f"{table}.{field.name}" for table, kind in tables for field in fields(kind)} | checked._GONE.keys()
+    options = {f"{table}.{field.name}" for table, kind in tables for field in fields(kind)}
     assert [name for name in sorted(named(page.read_text("utf-8")) - options) if not is_there(name)] == []
 
 
@@ -141,8 +139,6 @@ def test_commands_and_options_that_a_page_names_are_there(page: Path) -> None:
     options = {word for span in spans for word in re.findall(r"(?<![\w-])--[a-z][a-z-]+", span)}
     parameters = [each for command in group.commands.values() for each in command.params]
     known = {name for each in parameters for name in (*each.opts, *each.secondary_opts)} | {"--help"}
-    if page.stem.startswith("from-"):
-        known |= {gone.split()[0] for gone in cli._GONE}
     assert options - known == set()
     assert {word for span in spans for word in re.findall(r"^tagwright ([a-z]+)", span)} <= set(group.commands)
 

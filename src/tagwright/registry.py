@@ -40,7 +40,6 @@ STAGES: Mapping[str, str] = {
     "NearestByMeaning": "tagwright.stages.nearest_labelled",
     "NearestLabelled": "tagwright.stages.nearest_labelled",
     "CrossEncoderReranker": "tagwright.stages.reranker",
-    "LlmKeywords": "tagwright.stages.llm",
     "LlmRanking": "tagwright.stages.llm",
     "ByLanguage": "tagwright.stages.by_language",
 }

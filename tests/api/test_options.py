@@ -54,18 +54,6 @@ def test_a_training_beside_an_option_of_it_leaves_the_rest_to_the_paper() -> Non
     assert ours == replace(configuration("rts", {}, paper=True).training, batch=8, seed=3)
 
 
-@pytest.mark.parametrize("old", ["de-ret", "depl+cls", "depl-cls", "classifier", "combine", "ict", "simcse"])
-def test_an_old_method_is_an_error_that_says_what_it_is_now(old: str) -> None:
-    with pytest.raises(ConfigError, match=r"since 0\.11; it is (depl with|auto, which|maclr with|a baseline)"):
-        configuration(old, {})
-
-
-@pytest.mark.parametrize("options", [{"log_every": 5}, {"training": {"evaluations": 5}}])
-def test_options_that_are_gone_are_errors_that_say_so(options: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=r"gone since 0\.11: its default always applies"):
-        configuration("rts", options)
-
-
 def test_methods_are_named_like_functions() -> None:
     assert all(name.isidentifier() for name in METHODS)
 

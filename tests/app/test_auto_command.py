@@ -128,14 +128,3 @@ def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path:
     assert sorted(found) == ["d3", "d4", "d5"]
     lines = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--format", "jsonl").stdout
     assert json.loads(lines)["title"] in ("T3", "T4", "T5")
-
-
-@pytest.mark.parametrize("by", ["length", "uncertainty"])
-def test_choices_that_were_no_better_than_random_are_refused_with_what_to_use(by: str, tmp_path: Path) -> None:
-    (tmp_path / "docs.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
-    docs = str(tmp_path / "docs.jsonl")
-    with pytest.raises(TagwrightError, match="without --by, documents are drawn at random"):
-        run("reviews", "--sample", docs, "--by", by)
-    assert run("reviews", "--sample", docs, "--by", "random").stdout == "x\n"
-    result = CliRunner().invoke(app, ["serve", "--labels", docs, "--reviews", "r.sqlite", "--order", by])
-    assert "is not one of 'given', 'random'" in result.output

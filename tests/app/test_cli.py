@@ -71,24 +71,6 @@ def test_of_a_name_that_does_not_exist_the_nearest_one_is_said(
     assert meant in found.err
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (("options", "svm"), "command options since 0.11; write tagwright train METHOD --options"),
-        (("verify", "M"), "command verify since 0.11; write tagwright labels --verify --model DIR"),
-        (("suggest", "D", "--format=spreadsheet"), "--format spreadsheet since 0.11; --format csv, or xlsx"),
-        (("batch", "D", "--fit-weights"), "--fit-weights since 0.11; train zero_shot DOCS"),
-        (("describe", "D", "--test", "T"), "describe --test since 0.11; evaluate --train DOCS warns of documents"),
-        (("train", "de-ret", "--options"), 'method "de-ret" since 0.11; it is depl with variant=de_ret'),
-        (("train", "combine", "--options"), 'method "combine" since 0.11; it is auto, which takes a saved tagger'),
-    ],
-)
-def test_an_old_name_is_an_error_that_names_the_new_one(run: Command, old: tuple[str, ...], new: str) -> None:
-    found = run(*old)
-    assert (found.code, found.err.count("\n")) == (2, 1)
-    assert found.err.startswith(f"tagwright: no {new}")
-
-
 def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> None:
     printed = answer(run, "suggest", *ON, "--set", tiny, "--set", "weights=[1.0, 1.0, 0.0]", "-k", "1").splitlines()
     lines = [line for line in printed if "no label fits" not in line]  # which depends on random weights
@@ -220,7 +202,6 @@ def test_a_language_model_is_added_to_a_saved_tagger(run: Command, desk: Path, m
         refused = run(*on, "--set", setting)
         assert (refused.code, "--set can only add a language model" in refused.err) == (2, True)
     assert 'did you mean "llm.weight"?' in run(*on, "--set", "llm.wait=2").err
-    assert '"llm.keywords"; gone since 0.11' in run(*on, "--set", "llm.keywords=true").err
 
 
 def test_a_document_is_not_suggested_for_itself(run: Command) -> None:

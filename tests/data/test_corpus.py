@@ -3,7 +3,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +12,7 @@ import pytest
 
 from tagwright.data import corpus, document_file
 from tagwright.data.corpus import Corpus
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.errors import InputError, TagwrightError
 from tagwright.types import Document, Section
 
 BEES = Document(
@@ -223,20 +221,3 @@ def test_a_hugging_face_dataset_gives_its_columns_and_names_of_classes() -> None
 def test_a_corpus_is_shown_by_its_size() -> None:
     assert repr(Corpus.of(["Bees fly."])) == "Corpus of 1 document"
     assert repr(Corpus.of(["Bees fly."] * 1200)) == "Corpus of 1,200 documents"
-
-
-def test_the_old_name_of_the_format_is_accepted_with_a_warning(tmp_path: Path) -> None:
-    documents, labels = tmp_path / "a.odd", tmp_path / "b.odd"
-    documents.write_text('{"id": "1", "title": "Bees"}\n', encoding="utf-8")
-    labels.write_text("Bees\n", encoding="utf-8")
-    with pytest.warns(DeprecationWarning, match="format= is called input_format= since"):
-        corpus = Corpus.read(documents, format="jsonl")
-    assert [document.title for document in corpus] == ["Bees"]
-    with pytest.warns(DeprecationWarning, match="format= is called input_format= since"):
-        vocabulary = Vocabulary.read(labels, format="names")
-    assert list(vocabulary.ids) == ["Bees"]
-    both = re.escape('input_format="tsv" and format="jsonl", which is its old name; give input_format= alone')
-    with pytest.raises(ConfigError, match=both):
-        Corpus.read(documents, input_format="tsv", format="jsonl")
-    with pytest.raises(ConfigError, match="its old name"):
-        Vocabulary.read(labels, input_format="tsv", format="names")

@@ -10,15 +10,10 @@ import pytest
 from tests.llm.stub import serving
 from typer.testing import CliRunner
 
-from tagwright import auto
 from tagwright.app.cli import app
-from tagwright.data.corpus import SYNTHETIC, Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.dataset import evaluation_set
 from tagwright.llm.generation import describe_labels
 from tagwright.llm.options import LlmOptions
-from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.readers.lines import write_json_lines
 from tagwright.types import Document, Label
 
@@ -54,19 +49,6 @@ def test_labels_without_a_description_get_one_that_says_where_it_is_from(
     assert records[1]["described_by"].keys() == {"model", "prompt", "date"}
     write_json_lines(records, tmp_path / "labels.jsonl")
     assert Vocabulary.read(tmp_path / "labels.jsonl")[1].description == "All about Bees."
-
-
-def test_nothing_is_measured_on_synthetic_documents(tmp_path: Path) -> None:
-    one = Document("s", "Bees", labels=("bees",), metadata={SYNTHETIC: ("model",)})
-    write_jsonl([DOCUMENTS[0], one], tmp_path / "docs.jsonl")
-    with pytest.raises(InputError, match='document "s" was written by a language model'):
-        evaluation_set(Corpus.read(str(tmp_path / "docs.jsonl")), LABELS)
-
-
-def test_auto_does_not_learn_from_synthetic_documents() -> None:
-    one = Document("s", "Bees", labels=("bees",), metadata={SYNTHETIC: ("model",)})
-    with pytest.raises(ConfigError, match=rf'a language model wrote document "s" \({SYNTHETIC}\); leave such out'):
-        auto.fit([*DOCUMENTS, one], LABELS, auto.Config(stages=("tfidf",), language="en"))
 
 
 def test_the_command_writes_a_vocabulary_with_descriptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

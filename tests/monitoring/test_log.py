@@ -29,18 +29,6 @@ def test_a_training_on_few_documents_leaves_no_profile() -> None:
     assert training_profile([BEES] * FEWEST) == {"languages": {"en": FEWEST}}
 
 
-def test_a_log_of_0_9_0_is_read_without_its_words(tmp_path: Path) -> None:
-    """That release kept 32 bits of the words of a document, as 8 hexadecimal digits."""
-    (tmp_path / "log.jsonl").write_text(
-        '{"version": "bees", "profile": {"words": "0000000100000002", "languages": {"en": 2}}}\n'
-        '{"time": "2026-01-01T00:00:00+00:00", "version": "bees", "language": "en", "words": "5ac01f3e", '
-        '"labels": ["o"], "confidences": [0.5]}\n',
-        encoding="utf-8",
-    )
-    record = Record("2026-01-01T00:00:00+00:00", "bees", "en", ("o",), (0.5,))
-    assert [*read(tmp_path / "log.jsonl")] == [First("bees", {"en": 2}), record]
-
-
 def test_a_line_that_a_killed_process_left_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log, record = tmp_path / "log.jsonl", Record.of(BEES, "bees 0001", [("o", 0.5)])
     append(log, [first_entry("bees 0001", {}), record])

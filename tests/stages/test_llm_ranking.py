@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 from tests.llm.stub import asked_about, decisions, names, scores, serving
 
-from tagwright import auto
-from tagwright.core.checked import build
-from tagwright.core.saved import write_manifest
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.llm.generation import describe_labels
 from tagwright.llm.options import LlmOptions
-from tagwright.stages.llm import LlmKeywords, LlmRanking, valid_decisions, valid_scores
+from tagwright.stages.llm import LlmRanking, valid_decisions, valid_scores
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.testing import check_stage
 from tagwright.types import Document, Label, Run
@@ -206,27 +203,3 @@ def test_documents_command_the_model_in_vain(
     assert sorted(path for path in tmp_path.rglob("*")) == files
     assert sent <= {each.text for each in [*attackers, *others]}
     assert not any(order in caplog.text for order in orders)
-
-
-def test_what_0_10_saved_of_a_language_model_loads_and_its_keywords_find_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The options that are gone are passed over, and the stage of keywords is as it was without an address."""
-    old = {"model": "any", "weight": 0.25, "keywords": True, "documents": 100, "prompts": ""}
-    for name, content in (("llm_ranking", {"options": old, "prompt": "Rank."}), ("llm_keywords", {"by": {}})):
-        (tmp_path / name).mkdir()
-        write_manifest(tmp_path / name, name, content)
-    ranking = LlmRanking.load(tmp_path / "llm_ranking", LABELS)
-    assert (ranking.options, ranking.prompt) == (LlmOptions(model="any", weight=0.25), "Rank.")
-    with caplog.at_level("INFO", "tagwright"):
-        keywords = LlmKeywords.load(tmp_path / "llm_keywords", LABELS)
-    assert keywords([Document("1", "Bees"), Document("2")]).indptr.tolist() == [0, 0, 0]
-    assert "the stage llm_keywords finds nothing since 0.11" in caplog.text
-
-
-@pytest.mark.parametrize("name", ["keywords", "documents"])
-def test_options_that_are_gone_say_so(name: str) -> None:
-    with pytest.raises(ConfigError, match=rf'"llm\.{name}"; gone since 0\.11: a language model only ranks'):
-        build(zero_shot.Config, {"llm": {"model": "any", name: 3}})
-    with pytest.raises(ConfigError, match=r'"llm"; gone since 0\.11: add the language model to a saved tagger'):
-        build(auto.Config, {"llm": {"model": "any"}})

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import cut_ranking
 from tagwright.types import Document, Label, Run
@@ -93,11 +92,6 @@ def test_the_document_itself_is_no_broader_label_either() -> None:
     run = Run.from_rows([{ZOO.index["owls"]: 1.0}])
     found = cut_ranking(ZOO, run, SuggestOptions(hierarchy="all"), ZOO.own([Document("birds")]))
     assert [ZOO.ids[each] for each in found.labels] == ["animals", "owls"]
-
-
-def test_parents_are_an_error_that_says_what_does_as_well() -> None:
-    with pytest.raises(ConfigError, match=r"no hierarchy parents since 0\.11; a lower min_confidence does as well"):
-        made("owls fish", hierarchy="parents")
 
 
 def test_in_any_hierarchy_the_narrowest_hold_no_broader_one_and_all_hold_every_broader_one() -> None:

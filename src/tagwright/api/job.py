@@ -34,7 +34,6 @@ from tagwright.core.steps import LOG, Start, Steps, digest, open_steps, remove, 
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import (
     Corpus,
-    is_synthetic,
     same_texts,
     take_documents,
     text_digests,
@@ -276,7 +275,6 @@ class Job:
         else:
             gold = known_labels(documents, vocabulary, self.unknown)
         rows = _left_out(documents, gold) if self.check else NO_ROWS
-        rows = rows[[not is_synthetic(document) for document in take_documents(documents, rows)]]
         taught = self._sampled(without_rows(gold, same_texts(documents, rows)), vocabulary)
         return {**model, **keywords, **own, "gold": taught}, gold, rows
 

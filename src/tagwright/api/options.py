@@ -30,14 +30,6 @@ _OF_ANNIF: Mapping[str, str] = {
 }  # fmt: skip
 "Backends of Annif, and the methods that do their work here."
 
-_RENAMED: Mapping[str, str] = {
-    **{name: f"depl with variant={name}" for name in ("classifier", "de_ret", "depl_cls")},
-    "combine": "auto, which takes a saved tagger (model) too",
-    "ict": "maclr with clustering, label_regularisation, encoder_pairs and tfidf_pairs off",
-    "simcse": "a baseline of the benchmarks alone",
-}
-"Methods that 0.10 merged, and what they are now; errors until 0.12 say so."
-
 ZERO_SHOT = "zero_shot"
 
 
@@ -47,8 +39,6 @@ def method_name(method: str) -> str:
     Raises ConfigError with the nearest name, or the names there are.
     """
     name = canonical(method)
-    if name in _RENAMED:
-        raise ConfigError(f"no method {show(method)} since 0.11; it is {_RENAMED[name]}")
     if registry.method(name) is None:
         near = _OF_ANNIF.get(name) or find_nearest(name, METHODS, cutoff=0.61)
         hint = f'did you mean "{near}"?' if near else f"there are {', '.join(METHODS)}"

@@ -1,7 +1,6 @@
 """The command line: parses options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -34,24 +33,6 @@ _OF_ANNIF: Mapping[str, str] = {
     "optimize": "evaluate", "run": "serve",
 }  # fmt: skip
 "Commands of Annif, and what does their work here."
-
-_RENAMED: Mapping[str, str] = {
-    "options": "train METHOD --options", "sample": "reviews DOCS --sample", "graph": "describe DOCS --graph",
-    "candidates": "describe DOCS --candidates", "describe-labels": "labels --describe NAME",
-    "verify": "labels --verify --model DIR",
-}  # fmt: skip
-"Commands that 0.10 merged, and what to write now; errors until 0.12 say so."
-
-_GONE: Mapping[str, str] = {
-    "--hierarchy parents": "a lower --min-confidence does as well",
-    "--format spreadsheet": "--format csv, or xlsx, is the table for spreadsheets",
-    "--fit-weights": "train zero_shot DOCS --labels FILE --output DIR fits weights; give batch that tagger",
-    "--guesses": "zero_shot ranks as well without what is learned from its suggestions",
-    "--described": "labels --describe NAME writes descriptions",
-    **dict.fromkeys(("--synthesise", "--synthetic"), "label documents that people wrote"),
-    "describe .*--test": "evaluate --train DOCS warns of documents in both",
-}
-"Options that 0.11 removed, as patterns, and what to do instead; errors until 0.12 say so."
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
 
@@ -111,12 +92,6 @@ def _arguments(given: list[str]) -> list[str]:
     """The arguments, once the commands of other packages that they need are added."""
     arguments = given or ["--help"]
     first = arguments[0]
-    if first in _RENAMED:
-        raise TagwrightError(f"no command {first} since 0.11; write tagwright {_RENAMED[first]}")
-    written = f" {' '.join(arguments).replace('=', ' ')} "
-    for gone, instead in _GONE.items():
-        if re.search(f" {gone} ", written):
-            raise TagwrightError(f"no {gone.replace('.*', '')} since 0.11; {instead}")
     if first in _OF_ANNIF:
         raise TagwrightError(f"no command {first}, which is Annif's; did you mean {_OF_ANNIF[first]}?")
     others = [point.name for point in find_registered("commands")] if first == "--help" else {first} - {*COMMANDS}

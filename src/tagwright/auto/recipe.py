@@ -35,7 +35,7 @@ from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import SYNTHETIC, distinct_texts, is_synthetic, same_texts, take_documents
+from tagwright.data.corpus import distinct_texts, same_texts, take_documents
 from tagwright.data.gold import excludes_self
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import PACKAGED, STATIC, has_packaged
@@ -128,10 +128,8 @@ class Data:
         config: Config,
         steps: Steps,
     ) -> Self:
-        """Draw the documents that the combiner learns from. Raises ConfigError if a language model wrote a document."""
+        """Draw the documents that the combiner learns from."""
         labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
-        if wrong := next((each.id for each in take_documents(documents, labelled) if is_synthetic(each)), None):
-            raise ConfigError(f'a language model wrote document "{wrong}" ({SYNTHETIC}); leave such out since 0.11')
         distinct = distinct_texts(documents, labelled)
         chosen = np.sort(np.random.default_rng(config.seed).permutation(distinct)[: config.labelled])
         return cls(documents, labels, gold, judged, chosen, labelled, len(distinct), steps)

@@ -7,7 +7,6 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 
 import json
 import sys
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
@@ -194,15 +193,6 @@ def _read(value: Any, kind: Any) -> Any:
 _ELSEWHERE = {"C": "cost", "lr": "learning_rate", "random_state": "seed"}
 "Names of options in scikit-learn and PyTorch that are not like ours, and ours."
 
-_GONE = {
-    **dict.fromkeys(("log_every", "evaluations"), "its default always applies"),
-    "fusion": "zero_shot adds evidence, to which its weights and confidences are fitted",
-    "guesses": "zero_shot ranks as well without what is learned from its suggestions",
-    "llm": "add the language model to a saved tagger when it suggests, and to the zero-shot method",
-    **dict.fromkeys(("llm.keywords", "llm.documents"), "a language model only ranks, and its weight is llm.weight"),
-}
-"Options that 0.11 removed, and what to do instead; errors until 0.12 say so."
-
 
 class UnknownOptionError(ConfigError, TypeError):
     """An option, or a keyword argument, that does not exist; the message has the nearest one.
@@ -215,8 +205,6 @@ class UnknownOptionError(ConfigError, TypeError):
         near = elsewhere if elsewhere in known else find_nearest(name, known)
         listed = ", ".join(each for each, whole in known.items() if each == whole)
         hint = f'did you mean "{within}{known[near]}"?' if near else f"known are {listed}"
-        gone = _GONE.get(within + name) or _GONE.get(name)
-        hint = f"gone since 0.11: {gone}" if gone else hint
         super().__init__(f'unknown option "{within}{name[:100]}"; {hint}')
         self.name, self.known, self.within = name, known, within
 
@@ -253,16 +241,6 @@ def named_arguments(function: Callable[P, C]) -> Callable[P, C]:
             raise (error.among(own) if error.name in named else error) from None
 
     return checked
-
-
-def accept_old_name(old: str, new: str, given: C | None, value: C | None) -> C | None:
-    """Return an argument, or that of its old name with a DeprecationWarning. Raises ConfigError if both are given."""
-    if given is None:
-        return value
-    if value is not None:
-        raise ConfigError(f"{new}={show(value)} and {old}={show(given)}, which is its old name; give {new}= alone")
-    warnings.warn(f"{old}= is called {new}= since 0.11, and goes in 0.12", DeprecationWarning, stacklevel=3)
-    return given
 
 
 def check(kind: type, values: Mapping[str, object], within: str = "") -> None:

@@ -103,7 +103,7 @@ class Steps:
                 raise ValueError("its checksum differs")
             step = json.loads(metadata["step"])
             before, state = step["config"], State(arrays, step["values"])
-            training = step.get("training", self.training)  # 0.10 stored none
+            training = step["training"]
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
         if training != self.training:

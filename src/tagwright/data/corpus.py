@@ -14,7 +14,7 @@ from typing import Self, overload
 import numpy as np
 
 from tagwright.core.atomic import full_disk_explained
-from tagwright.core.checked import accept_old_name, show
+from tagwright.core.checked import show
 from tagwright.core.display import FIRST, html_table, plural
 from tagwright.core.outputs import write_output
 from tagwright.core.progress import note
@@ -27,9 +27,6 @@ from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, check_document
 from tagwright.readers.lines import Place
 from tagwright.types import Document, Longs
-
-SYNTHETIC = "tagwright_synthetic"
-"The metadata field of documents that a language model wrote: by which model, by which instructions, and when."
 
 REVIEWED_BLIND = {"reviewed": ("blind",)}
 "The metadata of documents that a reviewer has labelled without seeing suggestions, in exports of reviews."
@@ -54,7 +51,6 @@ class Corpus(Sequence[Document]):
         input_format: str | None = None,
         columns: Columns | None = None,
         encoding: str = "",
-        format: str | None = None,  # noqa: A002 - its name until 0.10
         **fields: str,
     ) -> Self:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
@@ -83,8 +79,7 @@ class Corpus(Sequence[Document]):
         logged. Of several papers, unreadable ones are logged and skipped.
         """
         named = {**(columns or {}), **fields}
-        chosen = accept_old_name("format", "input_format", format, input_format)
-        return cls._build(open_sources(*sources, input_format=chosen, columns=named, encoding=encoding))
+        return cls._build(open_sources(*sources, input_format=input_format, columns=named, encoding=encoding))
 
     @classmethod
     def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> Self:
@@ -298,11 +293,6 @@ def distinct_texts(documents: Sequence[Document], rows: Longs) -> Longs:
         said = plural(len(copies), "labelled document")
         note(f"{said} with the text of another (first: {ids}): measured on each text once")
     return rows[firsts]
-
-
-def is_synthetic(document: Document) -> bool:
-    """Whether a language model wrote the document: trainings may learn from it, and nothing is measured on it."""
-    return SYNTHETIC in document.metadata
 
 
 def was_reviewed_blind(document: Document) -> bool:

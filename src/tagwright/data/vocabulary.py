@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.core.checked import accept_old_name, find_nearest, show
+from tagwright.core.checked import find_nearest, show
 from tagwright.core.display import FIRST, html_table, list_first, plural
 from tagwright.core.extras import require
 from tagwright.core.garbage import pause_collection
@@ -130,7 +130,6 @@ class Vocabulary(Sequence[Label]):
         likely: Callable[[], str] = str,
         input_format: Format | None = None,
         encoding: str = "",
-        format: Format | None = None,  # noqa: A002 - its name until 0.10
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
@@ -156,9 +155,8 @@ class Vocabulary(Sequence[Label]):
         """
         if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
             raise InputError(_no_such_file(Path(path)), path)
-        chosen: Format | None = accept_old_name("format", "input_format", format, input_format)
         with pause_collection():
-            located = _read_located(Path(path), language, likely, _format(Path(path), chosen), encoding)
+            located = _read_located(Path(path), language, likely, _format(Path(path), input_format), encoding)
             labels = [label for _, label in located]
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)

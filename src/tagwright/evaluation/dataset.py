@@ -13,7 +13,7 @@ from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without
 from tagwright.core.display import list_first
 from tagwright.core.progress import bar
 from tagwright.data import run_files
-from tagwright.data.corpus import SYNTHETIC, Corpus, folded_key, is_synthetic, text_digests, text_groups
+from tagwright.data.corpus import Corpus, folded_key, text_digests, text_groups
 from tagwright.data.in_memory import with_labels
 from tagwright.data.published import read_label_filter
 from tagwright.data.trec import read_qrels
@@ -146,11 +146,6 @@ def evaluation_set(
 
     def scan() -> Iterator[Document]:  # documents are decoded once, and what is needed of each is kept on the way
         for document in labelled_corpus:
-            if is_synthetic(document):
-                raise InputError(
-                    f'document "{document.id}" was written by a language model ({SYNTHETIC}), and nothing is measured '
-                    "on such documents; leave them out"
-                )
             lengths.append(len(document.text.split()))
             had_labels.append(bool(document.labels))
             if train_texts and folded_key(document) in train_texts:

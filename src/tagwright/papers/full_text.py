@@ -1,6 +1,5 @@
 """Retrieve labels by the full text: encode every paragraph, and average the vectors along the section tree."""
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,8 +18,6 @@ from tagwright.text.words import sentence_spans, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
-
-_log = logging.getLogger(__name__)
 
 BATCH = 64
 "Documents whose paragraphs are in memory at once."
@@ -138,11 +135,7 @@ class FullText(Retriever):
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
     ) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        saved = read_manifest(folder, "fulltext").get("options")
-        # Options until 0.10, each with what it was by default.
-        if isinstance(saved, dict) and (saved.pop("abstract", "section"), saved.pop("weights", {})) != ("section", {}):
-            _log.warning("%s: its sections had weights; since 0.11 each counts as much as another", folder)
-        options = read_options(folder, FullTextOptions, saved)
+        options = read_options(folder, FullTextOptions, read_manifest(folder, "fulltext").get("options"))
         return cls(Dense.load(folder / "dense", labels, load_encoder), options)
 
     def _read(self, documents: Sequence[Document]) -> Paragraphs:

@@ -11,44 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from tagwright.core.progress import note
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ModelError
 from tagwright.llm.client import Request, ask_if_possible
 from tagwright.llm.options import LlmOptions, instructions
 from tagwright.llm.texts import array, describe, in_line, read_answer, schema
-from tagwright.stages.evidence import FindsAtOnce
 from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
 
 BEST = 10
 "The highest score that the model may give to a candidate."
-
-
-class LlmKeywords(FindsAtOnce):
-    """The stage that 0.9 and 0.10 saved for `llm.keywords`. It finds nothing, as it did without an address."""
-
-    distribution: Distribution = "sparse"
-    meaning = "keywords of a language model"
-    k = 100
-
-    def read(self, documents: Sequence[Document]) -> Run:
-        """No labels."""
-        return Run.from_rows([[] for _ in documents])
-
-    def with_labels(self, labels: Sequence[Label]) -> Self:  # noqa: ARG002
-        """Return the stage itself."""
-        return self
-
-    def save(self, folder: Path) -> None:
-        """Write that there was such a stage."""
-        write_manifest(folder, "llm_keywords", {})
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Make the stage, and say that it finds nothing. Raises ModelError where it was never saved."""
-        read_manifest(folder, "llm_keywords")
-        note(f"{folder}: the stage {folder.name} finds nothing since 0.11")
-        return cls()
 
 
 class LlmRanking(Stage):
@@ -105,8 +76,6 @@ class LlmRanking(Stage):
         prompt, options = manifest.get("prompt"), manifest.get("options")
         if not isinstance(prompt, str) or not prompt:
             raise ModelError(f"{folder}: is damaged (it has no instructions); save the tagger again")
-        if isinstance(options, dict):  # of 0.9 and 0.10
-            options = {name: value for name, value in options.items() if name not in ("keywords", "documents")}
         return cls(labels, read_options(folder, LlmOptions, options), prompt)
 
     def _request(self, text: str, labels: Sequence[int]) -> Request:

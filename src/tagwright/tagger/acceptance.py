@@ -95,8 +95,6 @@ class SuggestOptions(Checked):
                 object.__setattr__(self, name, value.item())
         if not isinstance(self.k, int) or self.k < 1:
             raise ConfigError(f"k is {self.k!r}, expected a whole number, at least 1")
-        if str(self.hierarchy) == "parents":  # until 0.12
-            raise ConfigError("no hierarchy parents since 0.11; a lower min_confidence does as well")
         super().__post_init__()
         if self.best_cut and self.thresholds:
             raise ConfigError("best_cut and thresholds both say how many labels; ask for one of them")

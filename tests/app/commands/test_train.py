@@ -213,8 +213,6 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["futex", "--fuse-with", "M"], "--fuse-with is accepted by rts, maclr, .*, not by futex"),
         (["zero_shot", "--fuse"], "--fuse is accepted by rts, maclr, .*, not by zero_shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, not by finetune"),
-        (["zero_shot", "--set", "fusion=ranks"], 'unknown option "fusion"; gone since 0.11: zero_shot adds evidence'),
-        (["svm", "--set", "guesses=G"], 'unknown option "guesses"; gone since 0.11: zero_shot ranks as well without'),
         (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
         (["rts", "--set", "training.seed=-1"], "training.seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: expected the name of a folder"),

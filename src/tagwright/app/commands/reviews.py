@@ -26,15 +26,6 @@ Output: TypeAlias = Literal[
 ]
 
 
-def _refuse_gone(by: str) -> str:
-    """Raise ConfigError for a choice of 0.10; what is random needs no option."""
-    if by not in ("", "random"):
-        raise ConfigError(
-            f"--by {by} is gone, as it was no better than random; without --by, documents are drawn at random"
-        )
-    return by
-
-
 def reviews(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`; --sample: DOCS.")
@@ -73,7 +64,6 @@ def reviews(
         ),
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="--sample: the number of documents.")] = 50,
-    _by: Annotated[str, typer.Option("--by", hidden=True, callback=_refuse_gone)] = "",
     seed: Annotated[int, typer.Option(min=0, help="--sample: seed of the random choice.")] = 0,
     replace_gone: ReplaceGone = False,
     as_json: Json = False,
