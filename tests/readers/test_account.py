@@ -82,7 +82,7 @@ TABLES: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_table_without_text_is_an_error_that_names_the_likely_column(tmp_path: Path, kind: str) -> None:
+def test_a_table_without_text_is_an_error_that_names_the_columns(tmp_path: Path, kind: str) -> None:
     """As doccano exports them; also where a column of labels is recognised."""
     with pytest.raises(InputError, match=r'the columns are "id", "data", "label"; say which.*text="data"\)$'):
         read(TABLES[kind](tmp_path))

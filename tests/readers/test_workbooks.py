@@ -105,7 +105,7 @@ def test_dates_and_numbers_are_as_a_reader_sees_them(tmp_path: Path) -> None:
     [
         ([["title", "labels"], [], ["Bees", "x", "y"]], "x.xlsx:3: has 3 columns, expected 2 as in the header"),
         ([["title", "Title"], ["Bees", "x"]], 'x.xlsx:1: two columns are named "title"'),
-        ([[1, 2], [3, 4]], "x.xlsx:1: the first line is"),
+        ([[1, 2], [3, 4]], 'x.xlsx:2: no column is recognised as title or text; the columns are "1", "2"; say which'),
         ([], "x.xlsx: holds no documents"),
     ],
 )

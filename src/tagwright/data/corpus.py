@@ -67,7 +67,7 @@ class Corpus(Sequence[Document]):
         "labels": "Codes"}` or, shorter, `text="Body", labels="Codes"`; fields are id, title, abstract, text, labels,
         and any name for metadata. Otherwise, usual names are recognised (name, headline; body, content; summary,
         description; sku, handle; the headers of library catalogues, whose subject headings are labels; see
-        `readers.headers`), or else the column with the longest texts is the text; the log names the guess.
+        `readers.headers`); the log says which were. A table without title and text is an error that lists its columns.
 
         A line, row or article of more than 20,000,000 bytes, uncompressed, or $TAGWRIGHT_MAX_DOCUMENT_SIZE, is logged
         and left out; a larger file that is one document cannot be read.

@@ -1,4 +1,4 @@
-"""Which column is what: as it is named, as the user says, by usual other names, by its content."""
+"""Which column is what: as it is named, as the user says, or by usual other names; never by its content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, on_command_line
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.types import Document
 
@@ -79,7 +79,6 @@ def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
         ({"headline": "Bees", "Content": "They fly."}, "Bees", "They fly."),
         ({"Title": "Bees", "summary": "They fly."}, "Bees", "They fly."),
         ({"title": "Bees"}, "Bees", ""),
-        ({"title": "Bees", "notes": JUMPER}, "Bees", JUMPER),
     ],
 )
 def test_usual_names_are_known_in_json_lines_and_tables(
@@ -121,13 +120,24 @@ def test_lines_of_two_tables_that_stand_for_missing_ids_are_refused_with_the_rem
         Corpus.read(*paths)
 
 
-def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: Path) -> None:
-    content = f"Nummer,Beschreibung\n1,{JUMPER.replace(',', '')}\n"
-    [document] = read(written(tmp_path, content, "a.csv"))
-    assert (document.abstract, document.metadata) == (JUMPER.replace(",", ""), {"nummer": ("1",)})
-    assert refusal(written(tmp_path, "Nummer,Farbe\n1,red\n", "b.csv")).endswith(
-        "or say which they are: Corpus.of(documents, title=..., text=..., labels=...)"
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.csv", f"nummer,farbe\n1,{JUMPER.replace(',', '')}\n"), ("a.jsonl", '{"nummer": 1, "farbe": "red"}')],
+)
+def test_columns_without_any_known_name_are_refused_with_their_names(tmp_path: Path, name: str, content: str) -> None:
+    with on_command_line():
+        said = refusal(written(tmp_path, content, name)).partition(": ")[2]
+    assert said == (
+        'no column is recognised as title or text; the columns are "nummer", "farbe"; say which: '
+        "--columns title=...,text=...,labels=..."
     )
+
+
+def test_a_table_of_titles_says_that_no_column_is_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    [document] = read(written(tmp_path, f'title,farbe\nBees,"{JUMPER}"\n', "a.csv"))
+    assert (document.text, document.metadata) == ("Bees", {"farbe": (JUMPER,)})
+    assert caplog.messages[0].endswith("a.csv: no column is text; not used: farbe (kept as metadata)")
 
 
 @pytest.mark.parametrize("text", ["title", "title=", "=Name", "title=a,title=b"])

@@ -34,75 +34,40 @@ TEXT = "I cannot get in since Monday."
 @pytest.mark.parametrize(
     ("row", "title", "labels"),
     [
-        ({"subject": "Cannot log in", "description": TEXT}, "Cannot log in", ()),
-        ({"subject": "Cannot log in", "body_html": f"<p>{TEXT}</p>"}, "Cannot log in", ()),
-        ({"subject": "Cannot log in", "text": TEXT, "labels": "Login"}, "Cannot log in", ("Login",)),
-        ({"subject": "Login; Refund", "description": TEXT}, "", ("Login", "Refund")),
-        ({"title": "No way in", "subject": "Login", "description": TEXT}, "No way in", ("Login",)),
-        ({"title": "No way in", "subject": "Accounts", "description": TEXT}, "No way in", ()),
-        ({"title": "No way in", "subjects": ["Accounts"], "description": TEXT}, "No way in", ()),
-        ({"title": "No way in", "label": "Accounts", "schlagwort": "Login", "text": TEXT}, "No way in", ("Login",)),
-        ({"title": "No way in", "subject": "Accounts", "label": "login", "text": TEXT}, "No way in", ("login",)),
+        ({"subject": "Cannot log in", "text": TEXT, "labels": "Login"}, "", ("Login",)),
+        ({"title": "No way in", "subject": "Login; Refund", "description": TEXT}, "No way in", ("Login", "Refund")),
+        ({"title": "No way in", "subjects": ["Accounts"], "description": TEXT}, "No way in", ("Accounts",)),
+        ({"subject": ["Login"], "description": TEXT}, "", ("Login",)),
     ],
 )
-def test_a_column_without_labels_of_the_vocabulary_holds_none(
-    row: dict[str, Any], title: str, labels: tuple[str, ...]
-) -> None:
-    """A subject that is none is the title of a message, if there is no other title."""
+def test_a_column_holds_labels_by_its_name(row: dict[str, Any], title: str, labels: tuple[str, ...]) -> None:
     assert documents([row]) == [(title, TEXT, labels)]
 
 
-def test_a_column_that_is_called_labels_is_taken_at_its_word() -> None:
-    assert documents([{"text": TEXT, "labels": "Accounts"}]) == [("", TEXT, ("Accounts",))]
-
-
 @pytest.mark.parametrize(
-    ("row", "vocabulary"),
+    "row",
     [
-        ({"subject": "Login", "description": TEXT}, LABELS),
-        ({"subject": "Login", "body": TEXT}, LABELS),
-        ({"subject": "Cannot log in", "description": TEXT}, None),
-        ({"subject": "Login; Refund", "message": TEXT}, None),
+        {"subject": "Login", "description": TEXT},
+        {"subject": "Login; Refund", "description": TEXT},
+        {"subject": "Login", "body": TEXT},
+        {"subject": "Cannot log in", "message": TEXT, "labels": "Login"},
     ],
 )
-def test_a_subject_that_may_be_title_or_label_is_asked_for(row: dict[str, Any], vocabulary: Vocabulary | None) -> None:
+def test_a_subject_that_may_be_title_or_label_is_asked_for(row: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r'say which: .*\(documents, title="subject"\) or .*labels="subject"\)$'):
-        documents([row], vocabulary)
+        documents([row])
 
 
-def test_subjects_that_repeat_or_are_several_are_labels_without_a_vocabulary() -> None:
-    """Titles hardly ever do."""
-    assert documents([{"subject": "a; b", "description": TEXT}], None) == [("", TEXT, ("a", "b"))]
-    rows = [{"subject": name, "description": TEXT} for name in "abab"]
-    assert [labels for *_, labels in documents(rows, None)] == [("a",), ("b",), ("a",), ("b",)]
-
-
-def test_of_two_columns_that_may_be_labels_the_vocabulary_chooses(caplog: pytest.LogCaptureFixture) -> None:
-    row = {"text": TEXT, "subject headings": "Login", "subject terms": "Accounts"}
-    assert documents([row]) == [("", TEXT, ("Login",))]
-    assert 'no labels, since none is in the vocabulary: "subject terms"' in caplog.text
-    with pytest.raises(InputError, match='"subject headings" and "subject terms" may each hold the labels'):
-        documents([row], None)
-
-
-def test_the_vocabulary_of_a_tagger_tells_the_columns_of_what_it_tags(caplog: pytest.LogCaptureFixture) -> None:
-    """A message by its subject, in every form and for every call that reads documents."""
+def test_a_table_is_read_alike_in_every_form_and_for_every_call(caplog: pytest.LogCaptureFixture) -> None:
     pd = pytest.importorskip("pandas")
     tagger = zero_shot(["Billing", "Login"], stages=["exact_match"], language="en")
-    table = pd.DataFrame({"subject": ["Login fails"], "description": ["Since Monday."], "queue": ["a"]})
+    table = pd.DataFrame({"title": ["Login fails"], "description": ["Since Monday."], "queue": ["a"]})
     for given in (table, table.to_dict("records")):
         assert [each.name for each in tagger.suggest(given)[0]] == ["Login"]
     assert "not used: queue (kept as metadata)" in caplog.text
     assert [each.name for each in tagger.explain(table)[0]] == ["Login"]
     assert tagger.tag(table).labels.tolist() == [1]
     assert evaluate(tagger, table, y=[["Login"]])["P@1"].value == 1
-
-
-def test_labels_may_be_given_as_an_iterator() -> None:
-    tagger = zero_shot(
-        iter(["Login"]), documents=[{"subject": "Login; x", "description": TEXT}], stages=["exact_match"]
-    )
-    assert tagger.vocabulary.ids == ("Login",)
 
 
 # Cells

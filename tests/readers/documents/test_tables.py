@@ -104,7 +104,7 @@ def test_a_csv_of_excel_is_read(tmp_path: Path, first: str) -> None:
         ("x.csv", "id,text,Text\n", 'x.csv:1: two columns are named "text"; name each column once'),
         ("x.csv", 'id,text\na,b\nc,"d\n', "x.csv:3: is not CSV (unexpected end of data)"),
         ("x.csv", "id,text\n,b\n", 'x.csv:2: id is ""'),
-        ("x.csv", "a,b\n", 'x.csv:1: the first line is "a, b", expected the names of columns: id, title, text, labels'),
+        ("x.csv", "a,b\nc,d\n", 'x.csv:2: no column is recognised as title or text; the columns are "a", "b"; say'),
         ("x.csv", "id,text\n", "x.csv: holds no documents"),
         ("x.tsv", "", "x.tsv: is empty, expected documents"),
         (

@@ -1,9 +1,9 @@
 """Find out which column of a table, or key of JSON lines, holds the title, text, id and labels of a document.
 
-A column is known by its exact name, by what the user says (`--columns title=Name,text=Body`), by a usual other name
-(`readers.headers`), or, if nothing else is text, because it alone holds running text. A line of log names every guess,
-and every column that is not used. Subject headings of a catalogue are labels and never text: read as a text, they would
-give the labels away. Where a vocabulary is at hand, a column without any of its labels holds none.
+A column is known by its exact name, by what the user says (`--columns title=Name,text=Body`), or by a usual other name
+(`readers.headers`), and never by what it holds. A line of log names the columns that are known by other names, and
+those that are not used. Subject headings of a catalogue are labels and never text: read as a text, they would give the
+labels away.
 """
 
 import ast
@@ -26,7 +26,6 @@ from tagwright.readers.account import say
 from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
 from tagwright.readers.headers import (
     DOCUMENT,
-    KEYWORDS,
     MORE_LABELS,
     is_among_words,
     of_web_of_science,
@@ -41,7 +40,7 @@ Columns: TypeAlias = Mapping[str, str]
 "Field of a document (id, title, abstract, text, labels, or any name for metadata) -> the column that holds it."
 
 SAMPLE = 100
-"Rows from which the columns of a table are guessed."
+"Rows that tell the columns of a table, and whether a column holds HTML."
 
 _TEXTS = frozenset({"text", "abstract", "sections"})
 _EXACT: Mapping[str, frozenset[str]] = {
@@ -104,8 +103,8 @@ def to_fields(
     table: rows of CSV, TSV, Parquet or Arrow; in JSON lines, only texts under names other than our own are stripped.
     Rows that continue the row above (the same id without title and text, as shops export pictures and variants) are
     left out.
-    guess: by usual names and content. Raises InputError for a column that does not exist, and where a guess would
-    confuse titles with labels, or labels with each other.
+    guess: by usual names. Raises InputError for a column that does not exist, for a table without title and text, and
+    where a guess would confuse titles with labels, or labels with each other.
     """
     rows = iter(rows)
     sample = list(islice(rows, SAMPLE))
@@ -113,7 +112,7 @@ def to_fields(
         return
     plan = _plan([row for _, row in sample], columns or {}, Place(path, sample[0][0]), table, guess)
     if plan.said:
-        say(f"{path}: {plan.said}", warn=plan.guesses)
+        say(f"{path}: {plan.said}", warn=plan.warns)
     every = chain(sample, rows)
     yield from plan.apply(every)
     for lines, problem in (
@@ -228,10 +227,10 @@ def parse_list(text: str) -> list[str] | None:
 class _Plan:
     """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed.
 
-    formatted: fields of which some texts may hold elements that format. said: of the columns; guesses: some of it is
-    guessed. sources: field or column with subjects -> the code of their vocabulary, where columns tell it; chosen: that
-    of the column that the user has named. continued, blank: the lines of rows that are left out, and of those that have
-    no text although others have.
+    formatted: fields of which some texts may hold elements that format. said: of the columns; warns: as some are known
+    by other names. sources: field or column with subjects -> the code of their vocabulary, where columns tell it;
+    chosen: that of the column that the user has named. continued, blank: the lines of rows that are left out, and of
+    those that have no text although others have.
     """
 
     fields: Mapping[str, str]
@@ -244,7 +243,7 @@ class _Plan:
     said: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     chosen: str = ""
-    guesses: bool = False
+    warns: bool = False
     seen: set[str] = field(default_factory=set)
     continued: list[int] = field(default_factory=list)
     blank: list[int] = field(default_factory=list)
@@ -297,16 +296,13 @@ class _Plan:
 
 def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool, guess: bool) -> _Plan:
     there = list(dict.fromkeys(column for row in sample for column in row))
-    fields = {_column(column, there, place): name for name, column in columns.items()}
-    if len(fields) < len(columns):
+    given = {_column(column, there, place): name for name, column in columns.items()}
+    if len(given) < len(columns):
         twice = Counter(columns.values()).most_common(1)[0][0]
         raise place.error(f"the column {show(twice)} is given for two fields; give it for one of them")
-    given, refused = dict(fields), list[str]()
-    if guess and not (_FOREIGN & set(there) or any(map(_is_annif, sample))):
-        guessed, refused = _guesses(sample, there, fields, place)
-        fields |= guessed | {column: f"column {column}" for column in refused if column == "subjects"}  # not Annif's
-        if not {*fields.values(), *there} & _TEXTS and (column := running_text(sample, there, fields)):
-            fields[column] = "text"
+    is_other = bool(_FOREIGN & set(there)) or any(map(_is_annif, sample))
+    known = _recognise(sample, there, given, place) if guess and not is_other else {}
+    fields = given | known
     of_user = next((column for column, name in given.items() if name == "labels"), "")
     sources = {column: code for column in ([of_user] if of_user else there) if (code := _source_of_column(column))}
     sources = {} if "labels" in there or not (guess or of_user) else sources
@@ -315,25 +311,23 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
     named = {fields.get(column, column): column for column in there}
     judged = [name for name in ("title", "text", "abstract") if table or name in fields.values()]
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
-    guesses = {column: name for column, name in fields.items() if column not in given}
     names = {*fields.values(), *there}
     if guess:
         _check_text(sample, there, fields, place, table)
-    said = _describe_guesses({**guesses, **dict.fromkeys(sources, "labels")}, markup, refused)
-    there_unused = [
-        column for column in there if table and column not in {*fields, *sources, *_KNOWN, *_FOREIGN, *refused}
-    ]
-    unused = f"not used: {list_first(there_unused, 20)} (kept as metadata)" if there_unused else ""
+    said = _describe(known | dict.fromkeys(sources, "labels"), markup)
+    unused = [column for column in there if table and column not in {*fields, *sources, *_KNOWN, *_FOREIGN}]
+    lacking = "" if names & (_TEXTS | _FOREIGN) else "no column is text; "
+    there_unused = f"{lacking}not used: {list_first(unused, 20)} (kept as metadata)" if unused else ""
     return _Plan(
         fields=fields,
         markup=markup,
         table=table,
-        formatted=markup | ((names if table else {"title", "text", "abstract", "labels", *guesses.values()}) - {"id"}),
-        guessed_id="id" in guesses.values(),
+        formatted=markup | ((names if table else {"title", "text", "abstract", "labels", *known.values()}) - {"id"}),
+        guessed_id="id" in known.values(),
         texts=frozenset({"title", *_TEXTS}) & names,
         path=place.path,
-        said="; ".join(filter(None, [*said, unused, f"to change this: {remedy()}" if said else ""])),
-        guesses=bool(said),
+        said="; ".join(filter(None, [*said, there_unused, f"to change this: {remedy()}" if said else ""])),
+        warns=bool(said),
         sources=sources,
         chosen=chosen,
     )
@@ -359,15 +353,9 @@ def _check_text(sample: Sequence[Record], there: Sequence[str], fields: Columns,
     if names & ({"title"} | _TEXTS | _FOREIGN) or (not table and names & {"metadata", "subjects"}):
         return
     free = [column for column in there if column not in {*fields, *_KNOWN}]
-    if not free:
-        return
-    lengths = {column: sum(map(len, _filled_cells(sample, column))) for column in free}
-    likely = max(free, key=lambda column: lengths[column], default="")
-    if table or lengths.get(likely):
-        raise place.error(
-            f"no column is recognised as title or text; the columns are {', '.join(map(show, there))}; say which: "
-            f"{remedy()}{f', such as {remedy(text=likely)}' if lengths.get(likely) else ''}"
-        )
+    if any(table or isinstance(row.get(column), str) for column in free for row in sample):
+        columns, how = ", ".join(map(show, there)), remedy(text=free[0]) if len(free) == 1 else remedy()
+        raise place.error(f"no column is recognised as title or text; the columns are {columns}; say which: {how}")
 
 
 def _column(wanted: str, there: Sequence[str], place: Place) -> str:
@@ -385,17 +373,16 @@ def _is_annif(row: Record) -> bool:
     return isinstance(subjects, list) and ("document_id" in row or any(isinstance(part, Mapping) for part in subjects))
 
 
-def _guesses(
+def _recognise(
     sample: Sequence[Record], there: Sequence[str], given: Mapping[str, str], place: Place
-) -> tuple[dict[str, str], list[str]]:
-    """Guessed columns, by their usual names, of the fields without a column of their exact name or a given one.
+) -> dict[str, str]:
+    """Columns, by their usual names, of the fields without a column of their exact name or a given one.
 
-    The second value are columns that are called as labels are, and hold none of the vocabulary at hand. Raises
-    InputError where one column may be title or labels, or several may be the labels.
+    Raises InputError where one column may be title or labels, or several may be the labels.
     """
     free = [column for column in there if column not in given]
     if tags := of_web_of_science(free):
-        return {column: name for column, name in tags.items() if name not in given.values()}, []
+        return {column: name for column, name in tags.items() if name not in given.values()}
     exact = {*there, *given.values()}
     known = {"labels", *(name for name, names in _EXACT.items() if exact & names)}
     parts = recognise_columns(free, {name: words for name, words in DOCUMENT.items() if name not in known})
@@ -403,59 +390,21 @@ def _guesses(
     if not exact & _EXACT["labels"]:
         labels = [column for column in free if is_among_words(column, DOCUMENT["labels"])]
         labels = labels or [column for column in free if is_among_words(column, MORE_LABELS)]
-    subject = next((column for column in free if column.strip().casefold() == "subject"), "")
-    refused = [
-        column for column in dict.fromkeys([*labels, *filter(None, [subject])])
-        if not is_among_words(column, ["labels"]) and (values := _count_known(sample, column)) and not values[0]
-    ]  # fmt: skip
-    labels = [column for column in labels if column not in refused]
-    if subject and "title" not in {*exact, *parts}:
-        if subject in refused:
-            parts["title"] = subject
-            refused.remove(subject)
-        else:
-            _check_subject(sample, subject, there, labels, place)
+    if "title" not in {*exact, *parts}:
+        _check_subject(sample, free, labels, place)
     if labels:
         parts["labels"] = _one_of(labels, place)
-    return {column: name for name, column in parts.items()}, refused
+    return {column: name for name, column in parts.items()}
 
 
-def _count_known(sample: Sequence[Record], column: str) -> tuple[int, int] | None:
-    """How many of the different values of a column are labels of the vocabulary at hand, and of how many.
-
-    None without a vocabulary, or without values.
-    """
-    is_label = current_limits().is_label
-    values = {value.strip() for row in sample for value in _values(row.get(column))} - {""}
-    return (sum(map(is_label, values)), len(values)) if is_label and values else None
-
-
-def _values(value: object) -> list[str]:
-    """The values in a cell of labels."""
-    if isinstance(value, str):
-        return split_labels(value)
-    return [
-        str(item) for item in (value if isinstance(value, list | tuple) else [value]) if isinstance(item, str | int)
-    ]
-
-
-def _check_subject(
-    sample: Sequence[Record], subject: str, there: Sequence[str], labels: Sequence[str], place: Place
-) -> None:
-    """Refuse to guess whether "subject", without a title beside it, is the title of a message or the labels.
-
-    The labels are several in a cell, or repeated, or half of them or more are of the vocabulary at hand.
-    """
+def _check_subject(sample: Sequence[Record], free: Sequence[str], labels: Sequence[str], place: Place) -> None:
+    """Refuse to guess whether "subject", without a title beside it, is the title of a message or the labels."""
+    subject = next((column for column in free if column.strip().casefold() == "subject"), "")
+    if not subject or any(isinstance(row.get(subject), list) for row in sample):
+        return
     of_messages = ("body", "message", "body html", "from", "sender", "to", "recipient", "recipients")
-    message = next((column for column in there if is_among_words(column, of_messages)), "")
-    values, cells = _count_known(sample, subject), [row[subject] for row in sample if row.get(subject)]
-    distinct = {str(cell) for cell in cells}
-    if values:
-        are_labels = values[1] > 1 and 2 * values[0] >= values[1]
-    else:
-        several = any(len(_values(cell)) > 1 or isinstance(cell, list) for cell in cells)
-        are_labels = several or 4 <= 2 * len(distinct) <= len(cells)
-    if message or (subject in labels and not are_labels):
+    message = next((column for column in free if is_among_words(column, of_messages)), "")
+    if message or subject in labels:
         remedies = " or ".join(remedy(**{name: subject}) for name in ("title", "labels"))
         beside = f"is beside {show(message)}" if message else "is without a title beside it"
         raise place.error(f"{show(subject)} {beside}: the title of a message, or its labels; say which: {remedies}")
@@ -470,40 +419,17 @@ def _one_of(columns: Sequence[str], place: Place) -> str:
     return best or columns[0]
 
 
-def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
-    """The column with the longest cells, if they have ten words on average, or "".
-
-    It is never one with another meaning, nor one that says what a document is about.
-    """
-    about, other = (*DOCUMENT["labels"], *MORE_LABELS, *KEYWORDS), {*taken, *_KNOWN}
-    sizes = dict[str, float]()
-    for column in there:
-        if column not in other and not is_among_words(column, about) and (cells := _filled_cells(sample, column)):
-            sizes[column] = sum(len(cell.split()) for cell in cells) / len(cells)
-    longest = max(sizes, key=lambda column: sizes[column], default="")
-    return longest if longest and sizes[longest] >= 10 else ""
-
-
-def _filled_cells(sample: Sequence[Record], column: str) -> list[str]:
-    """The cells of a column that hold text."""
-    return [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
-
-
 def _is_markup(sample: Sequence[Record], column: str) -> bool:
     """Whether most cells hold an end tag or line break of HTML: a text about HTML shows them only now and then."""
-    cells = _filled_cells(sample, column)
+    cells = [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
     return 2 * sum(bool(_MARKUP.search(cell)) for cell in cells) > len(cells)
 
 
-def _describe_guesses(guesses: Columns, markup: Collection[str], refused: Sequence[str]) -> list[str]:
-    """Describe the guessed columns; those of which only the case of the name differs are left out."""
-    named = [f"{name} from {show(column)}" for column, name in guesses.items() if column.strip().casefold() != name]
+def _describe(known: Columns, markup: Collection[str]) -> list[str]:
+    """Describe the columns known by other names; those of which only the case of the name differs are left out."""
+    named = [f"{name} from {show(column)}" for column, name in known.items() if column.strip().casefold() != name]
     said = [f"columns: {', '.join(named)}"] if named else []
-    if markup:
-        said.append(f"HTML is stripped from {', '.join(sorted(markup))}")
-    if refused:
-        said.append(f"no labels, since none is in the vocabulary: {list_first(list(map(show, refused)), 10)}")
-    return said
+    return [*said, f"HTML is stripped from {', '.join(sorted(markup))}"] if markup else said
 
 
 def remedy(**columns: str) -> str:

@@ -23,7 +23,6 @@ from tagwright.readers.documents.columns import (
     Columns,
     labels_in,
     remedy,
-    running_text,
     split_labels,
     to_fields,
 )
@@ -142,23 +141,21 @@ def from_rows(
 def _of_cells(
     rows: Iterator[_Row], path: Path, columns: Columns | None, *, short_texts: bool = False
 ) -> Iterator[Located]:
-    """The documents of a table whose first row is its header; one without a usual name is told by what is below.
+    """The documents of a table whose first row is its header.
 
-    short_texts: without a header they are texts with labels, unless they look like a table of other columns.
+    short_texts: where the first row has no usual names of columns, all are texts with labels, unless they look like a
+    table of other columns.
     """
-    for first in rows:
-        is_header = bool(columns) or _is_header(first[1])
-        sample = [] if is_header else list(islice(rows, SAMPLE))
-        below, others = [cells for _, cells in sample], chain(sample, rows)
-        if is_header or (not short_texts and _holds_text_below(first[1], below)):
-            yield from _with_header(first, others, path, columns)
-        elif short_texts and not _is_other_table([first[1], *below]):
-            yield from from_rows(((line, _short_text(cells)) for line, cells in chain([first], others)), path)
-        elif short_texts:
-            texts = "short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
-            raise _no_header(first[1], path, f"names of columns, or {texts}")
-        else:
-            raise _no_header(first[1], path)
+    first = next(rows, None)
+    if first is None:
+        return
+    if not short_texts or columns or _is_header(first[1]):
+        yield from _with_header(first, rows, path, columns)
+        return
+    sample = list(islice(rows, SAMPLE))
+    if _is_other_table([first[1], *(cells for _, cells in sample)]):
+        raise _no_header(first[1], path)
+    yield from from_rows(((line, _short_text(cells)) for line, cells in chain([first], sample, rows)), path)
 
 
 def _is_header(cells: Sequence[str], least: int = 1) -> bool:
@@ -192,19 +189,10 @@ def _are_words(cell: str) -> bool:
     return bool(cell.strip()) and not re.search(r"[\d;|:]", cell)
 
 
-def _no_header(
-    cells: Sequence[str], path: Path, expected: str = "the names of columns: id, title, text, labels"
-) -> InputError:
-    got = show(", ".join(cells))
-    return InputError(f"the first line is {got}, expected {expected}; or say which they are: {remedy()}", path, 1)
-
-
-def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the cells are short, all different and above running text, or one is a usual name of a title or text."""
-    if not rows or len({*header}) < len(header) or any(len(cell.split()) > 6 for cell in header):
-        return False
-    records = [dict(zip(header, cells, strict=False)) for cells in rows]
-    return any(is_among_words(cell, _USUAL) for cell in header) or bool(running_text(records, header))
+def _no_header(cells: Sequence[str], path: Path) -> InputError:
+    texts = "short texts as Annif has them: a text, a tab, labels as <uri> or with ; between"
+    expected = f"names of columns, or {texts}; or say which they are: {remedy()}"
+    return InputError(f"the first line is {show(', '.join(cells))}, expected {expected}", path, 1)
 
 
 def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None) -> Iterator[Located]:
