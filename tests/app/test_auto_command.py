@@ -35,7 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def trained(quick_auto: None, data: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a tagger that was trained in at most five minutes, and what was said."""
     folder = tmp_path_factory.mktemp("trained") / "out"
-    return folder, run("train", "auto", *data, "--output", str(folder), "--minutes", "5", "--verbose", *QUICK).stderr
+    return folder, run("train", "auto", *data, "--output", str(folder), "--set", "minutes=5", "--verbose", *QUICK).stderr
 
 
 def run(*arguments: str) -> Result:
@@ -74,11 +74,6 @@ def test_a_refused_training_leaves_nothing_to_resume(tmp_path: Path) -> None:
 )
 def test_other_commands_take_the_tagger(data: list[str], trained: tuple[Path, str], command: str) -> None:
     assert run(*command.split(), data[0], "--model", str(trained[0])).exit_code == 0
-
-
-def test_options_of_auto_belong_to_it(data: list[str], tmp_path: Path) -> None:
-    with pytest.raises(TagwrightError, match="--minutes is accepted by auto, not by svm"):
-        run("train", "svm", *data, "--output", str(tmp_path / "out"), "--minutes", "5")
 
 
 def test_a_training_that_keeps_the_stages_of_a_tagger_names_no_encoder(data: list[str], tmp_path: Path) -> None:

@@ -206,4 +206,4 @@ def _availability(having: int, documents: int, part: str) -> str:
 
 def _shorten_list(names: Sequence[str]) -> str:
     shown, more = ", ".join(names[:SHOWN_FIELDS]), len(names) - SHOWN_FIELDS
-    return f"{shown} and {more} more (--all)" if more > 0 else shown or "none"
+    return f"{shown} and {more} more (--json)" if more > 0 else shown or "none"

@@ -14,7 +14,6 @@ def describe(
     reading: Reading,
     chosen: Chosen,
     scoring: Scoring,
-    every: Annotated[bool, typer.Option("--all", help="Print every column and every warning.")] = False,
     candidates: Annotated[
         bool,
         typer.Option("--candidates", help="Show the ceiling: how many gold labels each candidate stage can find."),
@@ -32,6 +31,8 @@ def describe(
     _quiet: Quiet = False,
 ) -> None:
     """Describe the data: contents, problems and applicable methods; or their network, or a tagger's candidates.
+
+    --json names every column and every warning.
 
     --model, --set and the options from --only to --qrels belong to --candidates.
     """
@@ -58,5 +59,5 @@ def describe(
         render.print_ceilings(dataset.ceilings(tagger, task), tagger, as_json=as_json)
     else:
         labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None
-        described = description.describe(corpus, labels, brief=not (every or as_json))
+        described = description.describe(corpus, labels, brief=not as_json)
         render.print_description(described, as_json=as_json)

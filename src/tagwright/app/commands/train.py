@@ -65,9 +65,6 @@ def train(
         bool,
         typer.Option("--published-code", help="Like --paper, but as in the authors' program where it differs."),
     ] = False,
-    minutes: Annotated[
-        float | None, typer.Option(help="auto: leave out stages that would exceed this time; 10 by default.")
-    ] = None,
     as_json: Json = False,
     _offline: Offline = False,
     _quiet: Quiet = False,
@@ -84,7 +81,7 @@ def train(
     `tagwright train METHOD --options` lists what --set accepts; `tagwright describe DOCS` says which method suits.
     """
     from tagwright.api.job import Job
-    from tagwright.api.options import check_given, configuration, find_method, settings_of_paper
+    from tagwright.api.options import configuration, find_method, settings_of_paper
     from tagwright.app import inputs, render
     from tagwright.app.options import options_of, values_of
 
@@ -96,14 +93,12 @@ def train(
         return
     if job.output is None:
         raise ConfigError("where is the tagger to be saved? --output DIR")
-    check_given(method, {"minutes": minutes is not None})
-    values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
     if not docs and find_method(method).learns != "nothing":
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     Job(
         method=method,
         config=configuration(
-            method, values_of(config, values), job.language, paper=paper, published_code=published_code
+            method, values_of(config, settings), job.language, paper=paper, published_code=published_code
         ),
         documents=(lambda: inputs.read(docs, reading, job)) if docs else (),
         files=[*docs, *filter(None, [config])],
