@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import requires, version
 from pathlib import Path
 
@@ -48,14 +48,13 @@ IN_BROWSER = ("tests/server/test_browser.py", "tests/server/test_review_session.
 
 @dataclass(frozen=True)
 class Suite:
-    """One run of pytest. threads: those of torch, OpenMP, BLAS and Rust in each of the workers that share the tests."""
+    """One run of pytest. threads: those of torch, OpenMP, BLAS and Rust."""
 
     name: str
     python: str = sys.executable
     threads: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
     paths: Sequence[str] = ()
-    workers: int = 1
 
     def run(self) -> tuple[str, bool, str]:
         """Its name, whether it passed, and the last line that it printed."""
@@ -69,8 +68,6 @@ class Suite:
         }
         command = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
         command += [f"--ignore={path}" for path in IN_BROWSER]
-        if self.workers > 1:
-            command += ["--numprocesses", str(self.workers), "--dist", "loadfile"]
         with log.open("w", encoding="utf-8") as file:
             environment = {**os.environ, **self.variables, **own}
             done = subprocess.run(
@@ -97,30 +94,18 @@ def main() -> None:
         for threads in options.threads
         for name in options.processors
     ]
-    skipped = []
-    for python in options.pythons:
-        if python == "{}.{}".format(*sys.version_info):
-            continue
-        try:
-            suites.append(other_python(python))
-        except (RuntimeError, subprocess.CalledProcessError) as error:
-            skipped.append(f"Python {python} skipped: {error}")
-    workers = max(1, (os.cpu_count() or 1) // max(1, len(suites)))
-    report(run_all([replace(suite, workers=workers) for suite in suites]), skipped)
+    others = [python for python in options.pythons if python != "{}.{}".format(*sys.version_info)]
+    suites += [other_python(python) for python in others if shutil.which(f"python{python}")]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # a suite keeps about one core busy, with however many threads
+        found = list(pool.map(Suite.run, suites))
+    print(*(f"there is no python{python} here" for python in others if not shutil.which(f"python{python}")), sep="\n")
+    report(found)
 
 
-def run_all(suites: Sequence[Suite]) -> list[tuple[str, bool, str]]:
-    """As many at a time as there are cores: a suite keeps about one of them busy, however many threads it may have."""
-    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
-        return list(pool.map(Suite.run, suites))
-
-
-def report(found: Sequence[tuple[str, bool, str]], skipped: Sequence[str]) -> None:
+def report(found: Sequence[tuple[str, bool, str]]) -> None:
     """Print the summary. Exits with 1 where a run failed."""
-    print()
     for name, passed, last in found:
         print(f"{name:10} {'passed' if passed else 'FAILED'}  {last}")
-    print(*skipped, sep="\n")
     failed = [name for name, passed, _ in found if not passed]
     for name in failed:  # whole: where the suite ran may be out of reach for whoever reads this
         print(f"\n{name}:", (FOLDER / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-20_000:], sep="\n")
@@ -128,14 +113,11 @@ def report(found: Sequence[tuple[str, bool, str]], skipped: Sequence[str]) -> No
 
 
 def other_python(number: str) -> Suite:
-    """The suite on another Python, in an environment of its own, with as much as can be installed there.
-
-    Raises RuntimeError where there is no such Python, CalledProcessError where pip fails.
-    """
+    """The suite on another Python, in an environment of its own, with as much as can be installed there."""
     environment = FOLDER.parent / f"python{number}"
     python = str(environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     if not Path(python).exists():
-        subprocess.run([interpreter(number), "-m", "venv", str(environment)], check=True)
+        subprocess.run([f"python{number}", "-m", "venv", str(environment)], check=True)
     pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
     subprocess.run([*pip, "pip>=25.1"], check=True)
     torch = f"torch=={version('torch').partition('+')[0]}"
@@ -156,15 +138,6 @@ def dependencies(without: set[str]) -> list[str]:
     found = [text.partition("; extra ==")[0].strip() for text in requires("tagwright") or []]
     names = {text: text.split(";")[0].split("[")[0].rstrip("0123456789.<>=!~, ") for text in found}
     return [text for text in found if names[text] not in {"tagwright", *without}]
-
-
-def interpreter(number: str) -> str:
-    """A Python of this version: on the PATH, or among pyenv's. Raises RuntimeError where there is none."""
-    pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{number}.*/bin/python"))
-    for path in (shutil.which(f"python{number}"), *map(str, pyenv)):
-        if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
-            return path
-    raise RuntimeError(f"there is no python{number} here")
 
 
 if __name__ == "__main__":
