@@ -153,5 +153,5 @@ def test_what_is_extended_has_an_upper_bound() -> None:
         extended |= {origins.get(ast.unparse(base).partition(".")[0], "").partition(".")[0] for base in bases}
     distributions = packages_distributions()
     names = {_plain(name) for module in extended & distributions.keys() for name in distributions[module]}
-    assert names >= {"uvicorn", "torch", "scikit-learn", "rich"}
+    assert names >= {"torch", "scikit-learn", "rich"}
     assert {name for name in names & declared().keys() - {"tagwright"} if not bounds(name, "<")} == set()

@@ -413,7 +413,7 @@ def test_what_is_kept_open_to_write_asks_whether_it_is_in_place() -> None:
     holds = re.compile(r"self\._?\w+ = [^\n]*(?:FileIO\(|\.open\(|connect\(|self\._open\()")
     sources = [*Path(tagwright.__file__).parent.rglob("*.py")]
     holding = {each.name for each in sources if holds.search(each.read_text(encoding="utf-8"))}
-    assert {"audit.py", "file.py"} <= holding
+    assert "file.py" in holding
     for each in sources:
         if each.name in holding - {"workers.py", "label_search.py"}:  # files of our own, with no name or in a cache
             assert "is_in_place" in each.read_text(encoding="utf-8"), each

@@ -362,7 +362,7 @@ def test_a_body_that_does_not_say_of_which_kind_it_is_is_taken_for_json_and_an_e
 @pytest.mark.parametrize("room", [0, 31])
 def test_what_cannot_be_answered_soon_is_refused_before_it_is_read(room: int) -> None:
     model = ServedModel("bees-en", word_tagger(), "Bees")
-    model.queues[0].waiting = room - 64
+    model.queues[0].most = room
     with TestClient(application([model])) as client:
         answer = client.post("/v1/projects/bees-en/suggest-batch", content=b"{", headers=JSON)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

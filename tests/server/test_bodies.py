@@ -145,14 +145,6 @@ def test_bodies_are_read_in_one_place() -> None:
     assert found == {"server/request_bodies.py"}
 
 
-def test_addresses_and_headers_are_bounded_too(client: TestClient) -> None:
-    assert client.get("/health?" + "&a" * 1000).status_code == 414
-    assert client.get("/health", headers={f"X-{number}": "" for number in range(101)}).status_code == 431
-    answer = client.get("/health", headers={"Cookie": "a;" * 20_000})
-    assert (answer.status_code, answer.json()["title"]) == (431, "Request Header Fields Too Large")
-    assert "at most 32,768 are accepted" in answer.json()["detail"]
-
-
 def test_nothing_is_parsed_or_checked_in_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A good request to every address that takes one, with the functions that work on what it holds watched."""
     loops: set[int] = set()

@@ -8,7 +8,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 from starlette.types import Message
 from tests.readers.documents.catalogue_records import marc_record, utf8
@@ -26,13 +25,11 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.events import Decision
 from tagwright.server import reconciliation, request_bodies
 from tagwright.server.application import application
-from tagwright.server.current_request import CurrentRequest, begin
 from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import ITEMS
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.turns import UNREAD, Turns
 from tagwright.types import Document, Label
 
 LONGEST = 600.0
@@ -61,69 +58,6 @@ def client(app: Starlette) -> Iterator[TestClient]:
     with TestClient(app, raise_server_exceptions=False) as client:
         client.post("/review/enter", data={"name": "Ann"})
         yield client
-
-
-def addresses(app: Starlette) -> Iterator[tuple[str, str]]:
-    """Method and path of every route."""
-    names = {"project_id": "bees", "model": "bees", "number": "1"}
-    for route in app.routes:
-        if isinstance(route, Mount):
-            yield "GET", f"{route.path}/page.css"
-        else:
-            assert isinstance(route, Route)
-            path = re.sub(r"{(\w+)}", lambda found: names[found[1]], route.path)
-            yield from ((method, path) for method in route.methods or ())
-
-
-async def ask(app: Starlette, method: str, path: str, send: Callable[[Message], Any] | None = None) -> int:
-    """The status of an answer to a client of its own address. send: takes its messages."""
-    status = list[int]()
-
-    parts = iter([{"type": "http.request", "body": b"", "more_body": False}])
-
-    async def receive() -> Message:
-        return next(parts, None) or await asyncio.get_running_loop().create_future()
-
-    async def sent(message: Message) -> None:
-        status.extend([message["status"]] if message["type"] == "http.response.start" else [])
-        if send:
-            await send(message)
-
-    path, _, query = path.partition("?")
-    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": [],
-             "client": ("10.0.0.1", 1), "server": ("x", 80), "scheme": "http", "root_path": "",
-             "http_version": "1.1", "raw_path": b""}  # fmt: skip
-    await app(scope, receive, sent)
-    return status[0]
-
-
-def test_every_address_waits_for_the_turn_of_its_client(app: Starlette) -> None:
-    read = asyncio.Event
-
-    async def test() -> None:
-        is_read = read()
-
-        async def send(_: Message) -> None:
-            await is_read.wait()
-
-        async def leave_unread() -> None:
-            begin(CurrentRequest(client="10.0.0.1"))
-            body = {"type": "http.response.body", "body": b"x" * (UNREAD + 1)}
-            await app.state.turns.counted(send)(body)
-
-        async with app.router.lifespan_context(app):
-            unread = asyncio.create_task(leave_unread())
-            await asyncio.sleep(0)
-            asked = {each: asyncio.create_task(ask(app, *each)) for each in addresses(app)}
-            await asyncio.sleep(0.3)
-            assert [each for each, task in asked.items() if task.done()] == []
-            is_read.set()
-            await asyncio.wait_for(asyncio.gather(unread, *asked.values()), LONGEST)
-        assert len(asked) > 50
-        statuses = {task.result() for task in asked.values()}
-        assert max(statuses - {503}) < 500  # 503: too many requests of one client wait at once
-
-    asyncio.run(test())
 
 
 def enrich(client: TestClient, content: bytes, name: str = "in.mrc") -> Any:
@@ -217,44 +151,6 @@ def test_labels_are_saved_once_for_all_exports_and_records(
     review.model.swap(word_tagger().with_labels([Label("o", ("Groves",))]), datetime.now(UTC))
     assert "m1,Honey bees,,o,Groves" in exported()
     assert len(saved) == 2
-
-
-def test_one_export_of_a_client_is_made_at_a_time_and_sent_as_it_is_read(app: Starlette) -> None:
-    with TestClient(app) as client:
-        client.post("/review/enter", data={"name": "Ann"})
-        cookie = f"tagwright_session={client.cookies['tagwright_session']}".encode()
-        whole = client.get("/review/export?format=csv").content
-        assert client.get("/review/export?format=csv").headers["content-length"] == str(len(whole))
-    begun, goes_on, others = list[int](), asyncio.Event, list[int]()
-
-    async def test() -> None:
-        event = goes_on()
-
-        async def unread(message: Message) -> None:
-            begun.append(len(message.get("body", b"")))
-            await event.wait()
-
-        def asked(send: Any) -> Any:
-            async def with_cookie(scope: Any, receive: Any, sent: Any) -> None:
-                await app({**scope, "headers": [(b"cookie", cookie)]}, receive, sent)
-
-            return ask(with_cookie, "GET", "/review/export?format=csv", send)  # type: ignore[arg-type]
-
-        tasks = [asyncio.create_task(asked(unread)) for _ in range(5)]
-        while not begun:
-            await asyncio.sleep(0.001)
-        await asyncio.sleep(0.2)
-        assert len(begun) == 1
-        others.append(await ask(app, "GET", "/api/models"))
-        event.set()
-        assert await asyncio.gather(*tasks) == [200] * 5
-        assert others == [200]
-
-    async def lasting() -> None:
-        async with app.router.lifespan_context(app):
-            await asyncio.wait_for(test(), LONGEST)
-
-    asyncio.run(lasting())
 
 
 def test_a_value_of_a_query_is_resolved_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,20 +252,6 @@ def test_an_application_may_be_started_again(app: Starlette, monkeypatch: pytest
         with TestClient(app) as client:
             for text in ("Honey bees", "Honey bees and other bees"):
                 assert client.post("/api/suggest", json={"text": text}).status_code == 200
-
-
-def test_what_a_server_computes_for_clients_has_one_kind_of_thread(app: Starlette) -> None:
-    async def test() -> None:
-        async with app.router.lifespan_context(app):
-            executor = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]
-            assert executor is app.state.turns
-            assert isinstance(executor, Turns)
-
-    asyncio.run(test())
-    for path in Path(request_bodies.__file__).parent.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        others = re.findall(r"run_in_threadpool|anyio\.to_thread|run_in_executor\(None|run_sync\(", text)
-        assert others == [], path
 
 
 def test_the_overview_of_texts_that_stand_as_titles_stays_small(client: TestClient, review: Review) -> None:

@@ -39,7 +39,7 @@ BEES = "Honey bees visit apple orchards."
 async def session(model: ServedModel) -> AsyncIterator[Client]:
     """A client of the tools in memory."""
     await model.start()
-    async with Client(tool_server(JsonApi({model.id: model}, Counters(), lambda: None))) as client:
+    async with Client(tool_server(JsonApi({model.id: model}, Counters()))) as client:
         yield client
     await model.stop()
 

@@ -1,19 +1,15 @@
-"""A server is alive as soon as it listens, and ready once its models answer and until it is told to end."""
+"""A server is alive as soon as it listens, and ready once its models answer."""
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-import urllib.request
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
-from tests.server.test_serving import LONGEST, serving
+from tests.server.test_serving import LONGEST
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.application import application
@@ -71,30 +67,6 @@ def test_a_model_that_cannot_answer_leaves_the_server_alive_and_not_ready(caplog
             time.sleep(0.01)
         assert client.get("/ready").status_code == 503
         assert client.get("/health").status_code == 200
-
-
-def test_a_server_that_is_told_to_end_is_not_ready_but_answers_for_a_while(tmp_path: Path) -> None:
-    with serving(tmp_path, "--drain", "10000") as (process, address):
-
-        def status(path: str) -> int:
-            try:
-                with urllib.request.urlopen(f"{address}{path}", timeout=LONGEST) as answer:
-                    return int(answer.status)
-            except HTTPError as error:
-                return error.code
-
-        def wait(wanted: int) -> None:
-            end = time.monotonic() + LONGEST
-            while status("/ready") != wanted:
-                assert time.monotonic() < end
-                time.sleep(0.05)
-
-        wait(200)
-        process.send_signal(signal.SIGTERM)
-        wait(503)
-        assert (status("/health"), status("/api/models")) == (200, 200)
-        process.send_signal(signal.SIGTERM)  # a second time: at once
-        assert process.wait(LONGEST) in (0, -signal.SIGTERM)
 
 
 def test_a_first_answer_may_take_longer_than_a_request_may_wait() -> None:

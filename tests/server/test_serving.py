@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import gc
 import json
 import os
-import platform
 import re
 import signal
 import socket
@@ -35,7 +33,6 @@ from tagwright.server.serving import (
     listen,
     open_review,
     saved_models,
-    serve,
     store_learnt,
     use_trained,
     versions_folder,
@@ -308,55 +305,6 @@ def test_an_answer_is_not_held_back_until_its_beginning_is_confirmed() -> None:
         connection, _ = listening.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-
-
-def test_a_server_gives_its_threads_short_turns_and_searches_no_cycles_among_its_labels(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tagger, found, before = word_tagger(), list[object](), sys.getswitchinterval()
-
-    def run(*_: object, **__: object) -> None:
-        found.append(sys.getswitchinterval() < before)
-        found.append(any(each is tagger.vocabulary for each in gc.get_objects()))
-
-    monkeypatch.setattr("tagwright.server.serving._run", run)
-    gc.unfreeze()  # what servers of other tests have frozen
-    assert any(each is tagger.vocabulary for each in gc.get_objects())
-    try:
-        serve([ServedModel("bees", tagger, "Bees")], ServerOptions())
-    finally:
-        gc.unfreeze()
-    assert found == [True, False]
-    assert sys.getswitchinterval() == before
-
-
-ARENAS = """
-import ctypes, threading
-from tagwright.server.serving import share_arenas
-share_arenas()
-libc, together = ctypes.CDLL(None), threading.Barrier(12)
-def take():
-    together.wait()
-    libc.malloc(100)
-    together.wait()
-threads = [threading.Thread(target=take) for _ in range(12)]
-[each.start() for each in threads]
-[each.join() for each in threads]
-libc.fdopen.restype = ctypes.c_void_p
-output = ctypes.c_void_p(libc.fdopen(1, b"w"))
-libc.malloc_info(0, output)
-libc.fflush(output)
-"""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="elsewhere memory has no arenas")
-def test_threads_of_a_server_take_memory_from_two_places() -> None:
-    without = ARENAS.replace("\nshare_arenas()", "")
-    counts = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout.count(b"<heap nr=")
-        for program in (ARENAS, without)
-    ]
-    assert counts[0] <= 2 < counts[1]
 
 
 def test_a_port_in_use_is_one_line() -> None:

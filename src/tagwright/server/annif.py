@@ -5,7 +5,6 @@ squashed to that range, and a threshold is compared with these. Beyond Annif, fo
 sites may post.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,6 +40,7 @@ from tagwright.server.request_bodies import (
     read_json,
 )
 from tagwright.server.served_model import ServedModel, score_from_0_to_1
+from tagwright.server.turns import in_thread
 from tagwright.tagger import Suggestion, Suggestions
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.language import detect
@@ -110,16 +110,16 @@ class AnnifApi:
 
     async def list_projects(self, _: Request) -> Response:
         """The taggers, each as a project."""
-        return JSONResponse({"projects": [await asyncio.to_thread(_project, model) for model in self.models.values()]})
+        return JSONResponse({"projects": [await in_thread(_project, model) for model in self.models.values()]})
 
     async def list_vocabularies(self, _: Request) -> Response:
         """The vocabularies of the projects."""
-        described = {model.id: await asyncio.to_thread(_vocabulary, model) for model in self.models.values()}
+        described = {model.id: await in_thread(_vocabulary, model) for model in self.models.values()}
         return JSONResponse({"vocabs": list(described.values())})
 
     async def show_project(self, request: Request) -> Response:
         """One project."""
-        return JSONResponse(await asyncio.to_thread(_project, self._model(request)))
+        return JSONResponse(await in_thread(_project, self._model(request)))
 
     async def suggest_for_text(self, request: Request) -> Response:
         """Suggest subjects for a text."""
@@ -173,7 +173,7 @@ class AnnifApi:
         if self.store is not None:
             labelled = [document for document in sent.values() if not isinstance(document, Problem)]
             if labelled:
-                await self.store(model, labelled, get_current_request().who or "client")
+                await self.store(model, labelled, get_current_request().token or "client")
         if left_out := [{"index": i, "problem": each.detail} for i, each in sent.items() if isinstance(each, Problem)]:
             return JSONResponse({"left_out": left_out})
         return Response(status_code=204, media_type="application/json")
@@ -232,8 +232,9 @@ async def _suggestions(
     """Suggestions for each document, recorded; none without options."""
     if options is not None:
         return await model.suggest_and_record([SuggestRequest(document, options) for document in documents])
-    await get_current_request().record(documents, [[]] * len(documents))
-    return [Suggestions() for _ in documents]
+    suggestions = [Suggestions() for _ in documents]
+    get_current_request().count(suggestions)
+    return suggestions
 
 
 def _document(sent: Mapping[str, Any]) -> Document:
@@ -342,6 +343,6 @@ def _number(text: str) -> Any:
 async def _language(model: ServedModel, fields: Mapping[str, str]) -> str:
     """The code of the language for the names of labels; "" for preferred names. Raises Problem (400)."""
     language = fields.get("language", "")
-    if language and not await asyncio.to_thread(model.has_language, language):
+    if language and not await in_thread(model.has_language, language):
         raise bad_request(f'language "{language[:40]}" not supported by vocabulary')
     return language

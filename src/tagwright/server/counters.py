@@ -6,12 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Literal, get_args
+from typing import Literal
 
 from tagwright.monitoring import Look, Watch
-from tagwright.server.access import Limits
-from tagwright.server.audit import Audit
-from tagwright.server.current_request import Limited
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 
@@ -75,15 +72,8 @@ class Counters:
         )
 
 
-def server_lines(models: Sequence[ServedModel], limits: Limits, audit: Audit | None) -> Iterator[str]:
-    """Return the metrics of limits, audit log and waiting documents."""
-    names: tuple[Limited, ...] = get_args(Limited)
-    for name in names:
-        what = f"Requests above the limit of {name} of a token."
-        yield from _metric(f"tagwright_{name}_limited_total", "counter", what, limits.refused[name])
-    if audit is not None:
-        what = "Documents whose answer is in the audit log."
-        yield from _metric("tagwright_audit_entries_total", "counter", what, audit.count)
+def server_lines(models: Sequence[ServedModel]) -> Iterator[str]:
+    """Return the metrics of waiting documents."""
     waiting = sum(model.waiting for model in models)
     yield from _metric("tagwright_requests_waiting", "gauge", "Requests that wait for a model.", waiting)
 

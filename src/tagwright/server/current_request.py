@@ -1,22 +1,15 @@
-"""The request that is being answered: its id, client, user and limits, for log lines, audit entries and the reply.
+"""The request that is being answered: its id, client and user, for log lines, turns and the reply.
 
 It stands in a context variable, since what computes or logs deep below a route needs it. `logs` begins it;
 `application` adds language and client, `access` the token, `served_model` the model.
 """
 
-import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
-from tagwright.server.audit import Audit
 from tagwright.tagger import Suggestion
-from tagwright.types import Document
-
-Limited: TypeAlias = Literal["requests", "documents"]
-"What a token may send only so many of in a minute."
 
 
 @dataclass
@@ -24,12 +17,10 @@ class CurrentRequest:
     """A request that is being answered, filled in on its way through the server.
 
     path: its address, which is not logged. root: where the application is mounted, such as /tags; "" at the top.
-    client: what takes turns and shares memory: the name of a token's holder, the user that a proxy names, or else the
-    address. user: the reviewer, or the user that a proxy names. token: the name of its holder. language: code of that
-    of pages; word: what they call a label. model: the id; version: the id with the number or date. documents,
-    suggestions: how many were answered. spend: counts requests or documents against the limits of the token; raises
-    Problem (413, 429). audit: where answers are recorded, if anywhere. held: what is released when the answer is sent;
-    is_alone: see `Turns.alone`.
+    client: what takes turns and shares memory: the name of a token's holder, or else the address. user: the reviewer.
+    token: the name of its holder. language: code of that of pages; word: what they call a label. model: the id;
+    version: the id with the number or date. documents, suggestions: how many were answered. held: what is released when
+    the answer is sent.
     """
 
     id: str = ""
@@ -44,23 +35,12 @@ class CurrentRequest:
     version: str = ""
     documents: int = 0
     suggestions: int = 0
-    spend: Callable[[Limited, int], None] = lambda *_: None
-    audit: Audit | None = None
-    held: AsyncExitStack = field(default_factory=AsyncExitStack)
-    is_alone: bool = False
+    held: ExitStack = field(default_factory=ExitStack)
 
-    @property
-    def who(self) -> str:
-        """The user, or else the holder of the token; "" if neither is known."""
-        return self.user or self.token
-
-    async def record(self, documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]) -> None:
-        """Count suggestions, and write them to the audit log, before they are sent. Raises StorageError."""
-        self.documents += len(documents)
+    def count(self, suggestions: Sequence[Sequence[Suggestion]]) -> None:
+        """Count the suggestions for documents."""
+        self.documents += len(suggestions)
         self.suggestions += sum(map(len, suggestions))
-        if self.audit is not None:
-            head = {"request": self.id, "who": self.who, "model": self.model, "version": self.version}
-            await asyncio.to_thread(self.audit.add, head, documents, suggestions)
 
 
 _current: ContextVar[CurrentRequest] = ContextVar("_current")

@@ -133,16 +133,10 @@ class Entrance:
         return answer
 
     def _session(self, request: Request) -> Session | None:
-        """The session of a request if it may open these pages, else None. Raises Problem (429) for one too many.
-
-        Where no token is needed, a user whom a proxy names has a session without logging in.
-        """
-        session, user = self.sessions.read(request.cookies.get(COOKIE, "")), get_current_request().user
-        if user and session is None and self.sessions.access.is_open:
-            session = Session(user, user, EVERYBODY)
+        """The session of a request if it may open these pages, else None."""
+        session = self.sessions.read(request.cookies.get(COOKIE, ""))
         if session is None or not session.holder.may(self.role):
             return None
-        session = session._replace(reviewer=user or session.reviewer)
         if self.named and not person_of(session.reviewer):
             return None
         get_current_request().user = session.reviewer
@@ -160,17 +154,16 @@ class Entrance:
         problem = self._login_error(name, holder)
         if problem or holder is None:
             return self._form(request, name, problem, 403)
-        name = "" if get_current_request().user else holder.name or name  # a proxy names its user with every request
         answer = RedirectResponse(self.goal, 303)
         answer.set_cookie(
-            COOKIE, self.sessions.issue(name, holder), max_age=7 * 24 * 3600, httponly=True,
+            COOKIE, self.sessions.issue(holder.name or name, holder), max_age=7 * 24 * 3600, httponly=True,
             samesite="strict", secure=request.url.scheme == "https",
         )  # fmt: skip
         return answer
 
     def _form(self, request: Request, name: str = "", problem: str = "", status: int = 200) -> Response:
         names = [holder.name for holder in self.sessions.access.holders]
-        knows_name = bool(get_current_request().user or (names and all(names)))
+        knows_name = bool(names) and all(names)
         return show(
             request, "enter.html", None, status, path=self.path, named=self.named, name=name, problem=problem,
             needs_token=not self.sessions.access.is_open, needs_name=self.named and not knows_name,
@@ -183,7 +176,7 @@ class Entrance:
             return _("The access token is wrong.")
         if not holder.may(self.role):
             return _("This token does not let you review.")  # any token lets its holder ask for suggestions
-        if holder.name or get_current_request().user or not self.named:
+        if holder.name or not self.named:
             return ""
         if self.sessions.access.has_named(name):
             return _("This name belongs to another token.")

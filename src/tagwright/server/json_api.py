@@ -3,7 +3,6 @@
 Each `Operation` holds the function that answers at an address, and the schemas of its parameters, body and answer.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -34,7 +33,7 @@ from tagwright.server.openapi import (
     schema,
 )
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.problems import Problem, bad_request
+from tagwright.server.problems import Problem, ask_later, bad_request
 from tagwright.server.request_bodies import (
     MULTIPART,
     Form,
@@ -48,6 +47,7 @@ from tagwright.server.request_bodies import (
     read_json,
 )
 from tagwright.server.served_model import ServedModel, model_named
+from tagwright.server.turns import in_thread
 from tagwright.tagger import Suggestions
 from tagwright.tagger.reasons import meanings
 from tagwright.text.language import in_language, parse
@@ -82,11 +82,10 @@ _FORM = close_schema(object_({"file": {"type": "string", "format": "binary"}}))
 
 @dataclass(frozen=True)
 class JsonApi:
-    """The operations below /api, /health, /ready and /metrics. check_ready: raises Problem until all is loaded."""
+    """The operations below /api, /health, /ready and /metrics."""
 
     models: Mapping[str, ServedModel]
     counters: Counters
-    check_ready: Callable[[], None]
 
     def operations(self) -> list[Operation]:
         """Return all operations of this interface, with the schemas of OpenAPI."""
@@ -186,8 +185,8 @@ class JsonApi:
 
     async def found(self, model: ServedModel, query: str, limit: int) -> dict[str, Any]:
         """Return at most `limit` labels that fit the query, best first, and the version of the model."""
-        search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, clean(query)[:200], limit)
+        search = await in_thread(model.search)
+        positions = await in_thread(search, clean(query)[:200], limit)
         vocabulary = model.tagger.vocabulary
         labels = [
             {
@@ -202,14 +201,15 @@ class JsonApi:
         """Whether the server answers."""
         return JSONResponse({"status": "ok"})
 
-    async def ready(self, _: Request) -> Response:
-        """Whether requests should be sent here: the taggers are loaded, and the server was not told to end."""
-        self.check_ready()
+    async def ready(self, request: Request) -> Response:
+        """Whether requests should be sent here: the taggers are loaded."""
+        if not request.app.state.ready:
+            raise ask_later(503, "The models are being loaded")
         return JSONResponse({"status": "ready"})
 
     async def metrics(self, _: Request) -> Response:
         """Numbers for Prometheus."""
-        text = await asyncio.to_thread(self.counters.text)
+        text = await in_thread(self.counters.text)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def suggestions(
@@ -217,7 +217,7 @@ class JsonApi:
     ) -> list[Suggestions]:
         """Suggest labels, named in the language of the options, see `options_of`. Raises Problem."""
         language = options.get("names_in", "")
-        if language and not await asyncio.to_thread(model.has_language, language):
+        if language and not await in_thread(model.has_language, language):
             form = "language is %(language)s, in which no label has a name"
             raise bad_request(Text(form, language=show(language)))
         rules = model.options(
@@ -245,14 +245,14 @@ class JsonApi:
                     suggestion["language"] = model.label(suggestion["id"]).named_in(names_in)[1]
             return answers
 
-        return await asyncio.to_thread(answered)
+        return await in_thread(answered)
 
     async def _answered(
         self, documents: Sequence[Document], options: Mapping[str, Any], shape: Callable[[list[dict[str, Any]]], Any]
     ) -> Response:
         answers = await self.answers(model_named(options.get("model"), self.models), documents, options)
         # with evidence it repeats the text
-        return await asyncio.to_thread(lambda: JSONResponse(shape(answers)))
+        return await in_thread(lambda: JSONResponse(shape(answers)))
 
 
 def _code(language: str) -> str:

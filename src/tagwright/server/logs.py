@@ -5,13 +5,12 @@ document. Of an exception, its type and the lines of code are.
 """
 
 import asyncio
-import errno
 import json
 import logging
 import re
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -21,8 +20,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.core.display import escape_controls
-from tagwright.server.access import Network, user_of
-from tagwright.server.audit import Audit
 from tagwright.server.counters import Counters
 from tagwright.server.current_request import CurrentRequest, begin, get_current_request
 from tagwright.server.options import LogFormat
@@ -64,37 +61,9 @@ def write_logs(form: LogFormat) -> Iterator[None]:
         _answered.setLevel(level)
 
 
-def once_a_minute(clock: Callable[[], float] = time.monotonic) -> Callable[[], bool]:
-    """Return a function that is true at its first call, and then at most once a minute: for warnings that recur.
-
-    clock: seconds, which only grow.
-    """
-    due = clock()
-
-    def is_due() -> bool:
-        nonlocal due
-        if (now := clock()) < due:
-            return False
-        due = now + 60
-        return True
-
-    return is_due
-
-
-_no_room = once_a_minute()
-
-
 def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log a failure that no request waits for; asyncio itself would write the message of its exception.
-
-    A lack of open files or memory is one line, once a minute: in a flood, connections fail by the thousand.
-    """
-    error = context.get("exception")
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-        if _no_room():
-            _log.error("no connection can be accepted (%s); raise the limit of open files", error.strerror)
-        return
-    _log.error("%s", context["message"], exc_info=error)
+    """Log a failure that no request waits for; asyncio itself would write the message of its exception."""
+    _log.error("%s", context["message"], exc_info=context.get("exception"))
 
 
 class _Formatter(logging.Formatter):
@@ -139,21 +108,17 @@ class RecordRequests:
 
     The log line has the route pattern and no query: address and query may hold words of a document. Starlette's
     middleware for errors does not serve: the web server then logs their messages, which may quote a text, too.
-    user_header: the header in which a proxy of the networks `proxies` names the user that it has authenticated.
     """
 
-    def __init__(
-        self, app: ASGIApp, counters: Counters, audit: Audit | None, user_header: str, proxies: Sequence[Network]
-    ) -> None:
-        self.app, self.counters, self.audit, self.user_header, self.proxies = app, counters, audit, user_header, proxies
+    def __init__(self, app: ASGIApp, counters: Counters) -> None:
+        self.app, self.counters = app, counters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, with a problem (500) after any error, then log and count the answer."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        user = user_of(scope, self.user_header, self.proxies)
-        request = CurrentRequest(_id(scope), scope["path"], user=user, audit=self.audit)
+        request = CurrentRequest(_id(scope), scope["path"], scope.get("root_path", ""))
         begin(request)
         begun, status = time.perf_counter(), 0
 
@@ -166,10 +131,13 @@ class RecordRequests:
                     headers.setdefault(name, value)
                 if request.version:
                     headers.setdefault(VERSION_HEADER, request.version)
+                if headers.get("location", "").startswith("/"):
+                    headers["location"] = request.root + headers["location"]  # below where the application is mounted
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            with request.held:
+                await self.app(scope, receive, sending)
         except Exception as error:
             _log.error("the request could not be answered", exc_info=error)
             if not status:

@@ -3,7 +3,6 @@
 They answer as the server's own interface does: by its functions, with its checks and limits.
 """
 
-import asyncio
 import json
 import logging
 import sys
@@ -29,6 +28,7 @@ from tagwright.server.openapi import Schema, check, check_names, close_schema, o
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import read_json, whole_json
 from tagwright.server.served_model import ServedModel, model_named
+from tagwright.server.turns import in_thread
 from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ def tool_server(api: JsonApi) -> Server[Any]:
             return CallToolResult(
                 content=[TextContent(text="Internal error; see the log of the server")], is_error=True
             )
-        text = await asyncio.to_thread(json.dumps, answer, ensure_ascii=False)
+        text = await in_thread(json.dumps, answer, ensure_ascii=False)
         return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
 
     return Server("tagwright", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
@@ -104,7 +104,7 @@ async def _answer(api: JsonApi, name: str, arguments: dict[str, Any]) -> dict[st
     if name == "search_labels":
         return await api.found(model, arguments["query"], arguments.get("limit", MAX_LABELS))
     sent = {**arguments, "evidence": name == "explain"}
-    document, options = await asyncio.to_thread(document_and_options, sent)
+    document, options = await in_thread(document_and_options, sent)
     (answer,) = await api.answers(model, [document], options)
     answer.pop("text", None)  # the assistant has it
     return answer
@@ -151,7 +151,7 @@ def _without_long_texts(content: Any) -> tuple[bytes, dict[str, str]]:
 
 async def serve_stdio(model: ServedModel) -> None:
     """Answer on standard input and output until the input ends."""
-    server = tool_server(JsonApi({model.id: model}, Counters(), lambda: None))
+    server = tool_server(JsonApi({model.id: model}, Counters()))
     await model.start()
     requests = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     async with stdio_server(requests) as (sent, answers):

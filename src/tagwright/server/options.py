@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from tagwright.core.extras import require
-from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 from tagwright.review import Order
 from tagwright.review.blind import SHARE
@@ -41,7 +40,7 @@ class Listening:
     ] = False
 
     def __post_init__(self) -> None:
-        require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
+        require("serve", "starlette", "uvicorn", "jinja2", "python_multipart")
         if self.access.is_open and not self.insecure and not _is_own(self.host):
             raise ConfigError(
                 f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "
@@ -108,38 +107,13 @@ class ServerOptions(Listening):
         LogFormat,
         typer.Option(help="Format of the log; json: a line for each message and each answered request."),
     ] = "text"
-    audit: Annotated[
-        Path | None,
-        Written(log=True),
-        typer.Option(
-            metavar="FILE",
-            help="Append a JSON line for each answered document: time, user, model, digest of the text, labels.",
-        ),
-    ] = None
-    user_header: Annotated[
-        str, typer.Option(metavar="NAME", help="Header in which --proxies name the user, such as X-Forwarded-User.")
-    ] = ""
-    proxies: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESSES",
-            envvar="FORWARDED_ALLOW_IPS",
-            help="Proxies, separated by commas, whose X-Forwarded-For and --user-header are trusted; by default none.",
-        ),
-    ] = ""
-    drain: Annotated[
-        float, typer.Option(min=0, help="Seconds to go on accepting requests after SIGTERM, while /ready answers 503.")
-    ] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        from tagwright.server.access import networks_of
-
         if self.learn and self.reviews is None:
             raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
         if self.documents and self.reviews is None:
             raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
-        networks_of(self.proxies, self.user_header)
 
 
 def _is_own(host: str) -> bool:

@@ -3,7 +3,6 @@
 Each served model is a service: clients send words, and get the labels of its vocabulary that the words may mean.
 """
 
-import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request, read_each
 from tagwright.server.request_bodies import FORM, Form, parse_json, parse_whole_number, read_form, text_of
 from tagwright.server.served_model import ServedModel, model_named, score_from_0_to_1
+from tagwright.server.turns import in_thread
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
 from tagwright.types import Label
@@ -127,8 +127,8 @@ class Reconciliation:
         """The manifest of the service of a tagger, or, with queries, their candidates."""
         model = self._model(request)
         if (queries := request.query_params.get("queries")) is not None:
-            return await self._answered(request, model, await asyncio.to_thread(_queries, queries))
-        return JSONResponse(await asyncio.to_thread(self._manifest, model, str(request.base_url).rstrip("/")))
+            return await self._answered(request, model, await in_thread(_queries, queries))
+        return JSONResponse(await in_thread(self._manifest, model, str(request.base_url).rstrip("/")))
 
     async def reconcile(self, request: Request) -> Response:
         """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
@@ -139,8 +139,8 @@ class Reconciliation:
     async def suggest_entities(self, request: Request) -> Response:
         """Labels by the beginning or a part of a name, alternative name or id."""
         model, (prefix, cursor) = self._model(request), _prefix(request)
-        search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, prefix, cursor + LIMIT)
+        search = await in_thread(model.search)
+        positions = await in_thread(search, prefix, cursor + LIMIT)
         vocabulary = model.tagger.vocabulary
         labels = [vocabulary[position] for position in positions[cursor:]]
         return JSONResponse(
@@ -151,7 +151,7 @@ class Reconciliation:
         """Types of the labels, by a part of a name or id."""
         vocabulary = self._model(request).tagger.vocabulary
         if vocabulary not in self._types:  # reads all labels
-            self._types[vocabulary] = await asyncio.to_thread(_all_types, vocabulary)
+            self._types[vocabulary] = await in_thread(_all_types, vocabulary)
         return _answer_matching(request, self._types[vocabulary])
 
     async def suggest_properties(self, request: Request) -> Response:
@@ -176,7 +176,7 @@ class Reconciliation:
         One that is not valid has no candidates but its problem, and costs the others nothing.
         """
         valid = [query for query in queries.values() if isinstance(query, Query)]
-        unnamed = await asyncio.to_thread(_without_name, model, valid)
+        unnamed = await in_thread(_without_name, model, valid)
         options = SuggestOptions(k=max((query.limit for query in unnamed), default=1))
         suggested = await model.suggest([query.text for query in unnamed], options)
         scores = {
@@ -190,9 +190,9 @@ class Reconciliation:
             if isinstance(asked, Problem):
                 answers[key] = {"result": [], "error": asked.detail}
             else:
-                candidates = await asyncio.to_thread(_candidates, model, asked, scores.get(asked, {}), resolve)
+                candidates = await in_thread(_candidates, model, asked, scores.get(asked, {}), resolve)
                 answers[key] = {"result": candidates}
-        return await asyncio.to_thread(JSONResponse, answers)
+        return await in_thread(JSONResponse, answers)
 
     def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
         """Describe the service to a client. base: the address of the server, as the client has it."""

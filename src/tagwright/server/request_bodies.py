@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
-from starlette.types import Scope
 
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.display import SOME_FAILED
@@ -30,6 +29,7 @@ from tagwright.readers.limits import check_gzip
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
 from tagwright.server.languages import Text
 from tagwright.server.problems import Problem, bad_request
+from tagwright.server.turns import PerClient, in_thread
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -60,19 +60,7 @@ Form: TypeAlias = ImmutableMultiDict[str, str | Upload]
 
 T = TypeVar("T")
 
-
-def check_head(scope: Scope) -> None:
-    """Raise Problem for an address with too many fields, and for too many or too long headers."""
-    headers = scope["headers"]
-    size = sum(len(name) + len(value) for name, value in headers)
-    for status, of, count, what, most in (
-        (414, "address", scope["query_string"].count(b"&") + 1, "fields", 1000),
-        (431, "request", len(headers), "headers", 100),
-        (431, "request", size, "bytes of headers", 32_768),
-    ):
-        if count > most:
-            detail = f"The {of} has {count:,} {what}, at most {most:,} are accepted; send less at a time"
-            raise Problem(status, detail)
+_files = PerClient(1)
 
 
 async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
@@ -86,7 +74,7 @@ async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
         raise bad_request("RequestBody is required")
     if _media_type(request) not in ("application/json", ""):
         raise _refuse_media_type(request, "application/json")
-    return await asyncio.to_thread(lambda: checked(parse_json(body)))
+    return await in_thread(lambda: checked(parse_json(body)))
 
 
 async def read_form(
@@ -114,7 +102,7 @@ async def read_form(
         fields = _parts(body, border, files) if kind == MULTIPART else _fields(body)
         return checked(ImmutableMultiDict(list(fields)))
 
-    return await asyncio.to_thread(read)
+    return await in_thread(read)
 
 
 async def _read_body(request: Request, most: int | None = None) -> bytes:
@@ -285,9 +273,9 @@ def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
 
 
 async def run_apart(request: Request, read: Callable[..., T], *given: Any) -> T:
-    """Let a function run programs on a file of a client, whose other files and exports wait. Raises Busy."""
-    await request.app.state.turns.alone(request)
-    return await asyncio.get_running_loop().run_in_executor(request.app.state.readers, read, *given)
+    """Let a function run programs on a file of a client, whose other files wait; two run at a time."""
+    async with _files(), request.app.state.readers:
+        return await asyncio.to_thread(read, *given)
 
 
 class ReadDocuments(list[Document]):
@@ -297,7 +285,7 @@ class ReadDocuments(list[Document]):
 
 
 async def read_documents(request: Request, file: Upload) -> list[Document]:
-    """Read the documents of a file without blocking the server; clients take turns. Raises InputError, and Busy."""
+    """Read the documents of a file without blocking the server; clients take turns. Raises InputError."""
     return await run_apart(request, read_upload, file.name, file.content)
 
 

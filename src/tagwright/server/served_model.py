@@ -23,7 +23,7 @@ from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
 from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
 from tagwright.server.problems import Busy, Problem, bad_request
-from tagwright.server.turns import Batches
+from tagwright.server.turns import Batches, in_thread
 from tagwright.tagger import Suggestion, Suggestions, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.tagger.cut import allowed_by
@@ -40,7 +40,7 @@ Predict: TypeAlias = Callable[[Sequence[SuggestRequest]], list[Suggestions]]
 "Computes the suggestions of one version of a model for a batch of requests."
 
 
-@dataclass
+@dataclass(eq=False)
 class ServedModel:
     """A tagger under the name by which clients ask for it.
 
@@ -80,9 +80,7 @@ class ServedModel:
         self.tagger.check(self.settings)
         self._predict = partial(predict, self.tagger)
         self.search = _Once(partial(_searched, self.tagger.vocabulary, self.settings))
-        # a client may send four batches of Annif (32 documents each) ahead, and another one half of that
-        short, long = (Batches(_compute_by_version, largest, waiting=192, share=128) for largest in (32, 1))
-        self.queues = short, long
+        self.queues = Batches(_compute_by_version), Batches(_compute_by_version, largest=1)
 
     async def start(self) -> None:
         """Begin to answer, in the event loop that runs now."""
@@ -154,25 +152,22 @@ class ServedModel:
     async def suggest_all(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         """Suggest labels for several documents, best first; none for an empty one. All are accepted, or none.
 
-        Raises Busy when too many documents wait, and Problem for options that the tagger cannot follow and for more
-        documents than the token of the current request may send.
+        Raises Busy when too many documents wait, and Problem for options that the tagger cannot follow.
         """
         try:
             for options in {request.options for request in requests}:
-                await asyncio.to_thread(self.tagger.check, options)
+                await in_thread(self.tagger.check, options)
         except ConfigError as error:
             raise bad_request(str(error)) from None
         nonempty = [request._replace(served=self.settings) for request in requests if request.document.text.strip()]
-        self.check_room(len(nonempty))  # before they are counted: a request that is refused costs nothing
-        get_current_request().spend("documents", len(requests))
         computed = iter(await self._compute(nonempty) if nonempty else ())
         none = 1.0 if self.tagger.estimates_none and self.tagger.estimates_confidence else None
         return [next(computed) if each.document.text.strip() else Suggestions(none=none) for each in requests]
 
     async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
-        """Suggest labels as `suggest_all`, and record them for the log, the audit and the monitor before the reply."""
+        """Suggest labels as `suggest_all`, and count them for the log, and give them to the monitor."""
         suggestions, documents = await self.suggest_all(requests), [request.document for request in requests]
-        await get_current_request().record(documents, suggestions)
+        get_current_request().count(suggestions)
         await self._monitor(documents, suggestions)
         return suggestions
 
@@ -183,8 +178,8 @@ class ServedModel:
 
     @property
     def waiting(self) -> int:
-        """Number of documents that wait to be computed."""
-        return sum(len(queue.line) for queue in self.queues)
+        """Number of documents that wait to be computed, or are computed now."""
+        return sum(queue.asked.total() for queue in self.queues)
 
     def check_room(self, size: int = 1) -> None:
         """Raise Busy unless the client of this request may send so many documents."""

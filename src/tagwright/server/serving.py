@@ -1,20 +1,15 @@
 """Run the server with the options of `tagwright serve`."""
 
 import asyncio
-import ctypes
-import gc
 import json
 import logging
 import re
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -37,9 +32,7 @@ from tagwright.review.documents import ReviewedDocuments, text_id
 from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.annif import sent_metadata
-from tagwright.server.application import Readiness, application
-from tagwright.server.audit import Audit
-from tagwright.server.connections import limit_connections, listen_more
+from tagwright.server.application import application
 from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
@@ -53,6 +46,9 @@ from tagwright.text.words import clean
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
+
+CONNECTIONS = 1000
+"Connections beyond which requests are refused (503)."
 
 
 def saved_models(
@@ -186,17 +182,13 @@ def serve(
                 await refitter.start_if_due()
 
     pages = ReviewPages(review, options.access, refitter, follower) if review else None
-    audit = Audit(options.audit) if options.audit else None
     app = application(models, access=options.access, learn=learn, pages=pages,
-                      hosts=own_names(options), follower=follower, audit=audit, proxies=options.proxies,
-                      user_header=options.user_header, watch=watch, tools=tools, word=options.word,
+                      hosts=own_names(options), follower=follower, watch=watch, tools=tools, word=options.word,
                       show_from=options.show_from)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: follower.ask())
-    share_arenas()
-    gc.freeze()  # among many labels, collecting garbage would stop all threads for tenths of a second
     try:
         with often_switched():
             _run(app, options, models, tools=tools)
@@ -204,14 +196,6 @@ def serve(
         signal.signal(signal.SIGTERM, before)
         if review is not None:
             review.file.close()
-        if audit is not None:
-            audit.close()
-
-
-def share_arenas() -> None:
-    """Let all threads take memory from two places: glibc has many, each of which keeps what a long text once took."""
-    with suppress(OSError, TypeError, AttributeError):  # other systems have no such setting
-        ctypes.CDLL(None).mallopt(-8, 2)  # M_ARENA_MAX
 
 
 def follower_of(models: Sequence[ServedModel], options: ServerOptions, labels: Vocabulary | None) -> Follower | None:
@@ -251,44 +235,17 @@ def open_review(model: ServedModel, options: ServerOptions, reading: Mapping[str
 
 def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel], *, tools: bool) -> None:
     listening = listen(options.host, options.port)
-    config = limit_connections(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False
-    )
+    config = uvicorn.Config(
+        app, log_config=None, log_level="warning", access_log=False, server_header=False, ws="none",
+        limit_concurrency=CONNECTIONS, timeout_keep_alive=15, timeout_graceful_shutdown=30,
+    )  # fmt: skip
     address = f"http://{options.host}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
     if options.reviews is not None:
         print(f"Review at {address}/review", flush=True)  # noqa: T201
     if tools:
         print(f"Tools for assistants at {address}/mcp", flush=True)  # noqa: T201
-    _server(config, app.state.readiness, options.drain).run(sockets=[listening])
-
-
-def _server(config: uvicorn.Config, readiness: Readiness, drain: float) -> uvicorn.Server:
-    """Return a server that is not ready any more from the signal to end on.
-
-    After SIGTERM it still accepts requests for `drain` seconds, in which a balancer learns that it is not ready. A
-    second signal ends that at once.
-    """
-
-    class Server(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            listen_more(sockets or [])
-
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            drains, readiness.stopping = drain and sig == signal.SIGTERM and not readiness.stopping, True
-            if drains:
-                timer = threading.Timer(drain, self._end, (sig, frame))
-                timer.daemon = True
-                timer.start()
-            else:
-                super().handle_exit(sig, frame)
-
-        def _end(self, sig: int, frame: FrameType | None) -> None:
-            if not self.should_exit:
-                super().handle_exit(sig, frame)
-
-    return Server(config)
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]], client: str) -> None:

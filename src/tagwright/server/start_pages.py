@@ -1,6 +1,5 @@
 """The pages at / and /api: suggestions for a text or a file, and the description of the API."""
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import Form, Upload, parse_whole_number, read_documents, read_form, text_of
 from tagwright.server.rows import highlight, strongest_spans, suggested_row
 from tagwright.server.served_model import model_named
+from tagwright.server.turns import in_thread
 from tagwright.tagger import Suggestion
 from tagwright.types import Document
 from tagwright.version import __version__
@@ -117,7 +117,7 @@ class StartPages:
                 "copies": copies(likely, fields["source"].strip()),
             }  # fmt: skip
 
-        return await asyncio.to_thread(shown)
+        return await in_thread(shown)
 
     async def _document(self, request: Request, form: Form, text: str) -> tuple[Document, int]:
         """The first document of the file, or else that of the text; how many more the file holds. Raises Problem."""
@@ -125,7 +125,7 @@ class StartPages:
         if file is None:
             if not text.strip():
                 raise bad_request(_("Paste a text or choose a file."))
-            return await asyncio.to_thread(sent_document, {"text": text}), 0
+            return await in_thread(sent_document, {"text": text}), 0
         try:
             documents = await read_documents(request, file)
         except InputError as error:
@@ -146,7 +146,7 @@ class StartPages:
             content = {"problem": "", "document": None, "given": fields, "initial": _EMPTY, "models": models, **more}
             return show(request, "start.html", session, status, headers, languages=languages, **content)
 
-        return await asyncio.to_thread(page)  # it repeats the text
+        return await in_thread(page)  # it repeats the text
 
 
 def _file(form: Form) -> Upload | None:

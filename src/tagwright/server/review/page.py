@@ -212,7 +212,6 @@ class ReviewPages:
         """Send the reviewed documents as a file, in the format that the address names."""
         if (wanted := request.query_params.get("format", "csv")) not in DOWNLOADS:
             raise Problem(404, _("There is no such format"))
-        await request.app.state.turns.alone(request)
         target = await asyncio.to_thread(get_current_request().held.enter_context, scratch_folder()) / "export"
         file, model = self.review.file, self.review.model.snapshot()
         try:

