@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from tagwright.core.checked import show
 from tagwright.core.display import list_first, plural
@@ -11,7 +12,6 @@ from tagwright.errors import InputError
 from tagwright.readers.account import say
 from tagwright.readers.documents.records import POSITION
 from tagwright.readers.documents.text_lines import PART
-from tagwright.readers.labels.tagged_text import Line, is_tagged, read_tagged
 from tagwright.readers.lines import is_missing, open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
@@ -22,6 +22,9 @@ ARROW = " > "
 _log = logging.getLogger(__name__)
 
 _NUMBERED = re.compile(r"(\d+) - (?=\S)")
+
+_Line: TypeAlias = tuple[int, int, str]
+"Number, indent and text of a line."
 
 
 def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
@@ -54,13 +57,10 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
 
     The id is the line itself, or the number before it where all lines have one (`1 - Animals`). A line that is a path
     (`Animals > Birds`), and one that is indented below another, gets the last name and lies below its parent; its id is
-    the whole path. The description of a label is the path above it. A thesaurus in tagged text is read as one
-    (`tagged_text`). Raises InputError as `open_lines` does, for running text, and for other formats.
+    the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does, for running
+    text, and for other formats.
     """
     lines = list(_lines(path))
-    if is_tagged(lines):
-        yield from read_tagged(lines, path)
-        return
     _refuse_other_formats(lines, path)
     terms = _terms(lines, path)
     if _is_running_text([names[-1] for _, _, names in terms]):
@@ -129,21 +129,32 @@ _OTHER_FORMATS: Mapping[str, str] = {
     r"format-version:|\[Term\]$|\*NEWRECORD": "OBO or MeSH in ASCII; convert it to SKOS",
     r"=(?:LDR|\d{3})  |\d{3}[A-Z@]? [ƒ$ǂ\x1f]": "MARC or PICA; convert it to SKOS",
     r"__label__\S|(?:\d[\d,.]* )?(?:\d+:[-\d.eE]+ ){2,}": "training data; write the names of labels, one a line",
-    r"\d{1,3}[.)] \S": "a list with numbers; write the names without them",
-    r"[-*+] \S|#{1,6} \S": "a list in Markdown; indent the names, without signs before them",
     r"(?i:id|uri|code|notation|name|label)[,;](?=\S)": "a table; end its name in .csv",
 }
-"How the lines of other formats begin -> what they are, and what to do."
+"How the first line of another format begins -> what it is, and what to do."
+
+_OTHER_LISTS: Mapping[str, str] = {
+    r"\d{1,3}[.)] \S": "a list with numbers; write the names without them",
+    r"[-*+] \S|#{1,6} \S": "a list in Markdown; indent the names, without signs before them",
+    r"(?:UF|UP|EP|BF|USE|EM|BS|BT|TG|OB|NT|TE|TS|UB|RT|TR|TA|VB|SN|NA|NE)[A-Z]?\d*(?:\s*[:=]\s*|\s+)\S"
+    r"|(?i:used for|use|(?:broader|narrower|related) terms?|scope note)\s*:": (
+        "a thesaurus in tagged text (UF, BT, NT, RT, SN, USE); export it as SKOS"
+    ),
+}
+"How half of the lines of other lists begin -> the same. The tags are English, Spanish, French, Portuguese and German."
 
 
-def _refuse_other_formats(lines: Sequence[Line], path: Path) -> None:
-    """Raise InputError where the first line, or most, are of another format: names would be read from its syntax."""
-    first = [f"{text} " for _, _, text in lines[:100]]
-    for begin, what in _OTHER_FORMATS.items():
-        matching = sum(bool(re.match(begin, text)) for text in first)
-        tells = matching and re.match(begin, first[0]) and not what.startswith("a list")
-        if tells or 2 * matching > len(first):
-            raise InputError(f"looks like {what}; expected labels: a name or a path a line", path, lines[0][0])
+def _refuse_other_formats(lines: Sequence[_Line], path: Path) -> None:
+    """Raise InputError where the lines are of another format: names would be read from its syntax."""
+    some = [f"{text} " for _, _, text in lines[:100]]
+    found = [what for begin, what in _OTHER_FORMATS.items() if some and re.match(begin, some[0])]
+    found += [
+        what
+        for begin, what in _OTHER_LISTS.items()
+        if 2 * sum(bool(re.match(begin, text)) for text in some) >= len(some) > 0
+    ]
+    if found:
+        raise InputError(f"looks like {found[0]}; expected labels: a name or a path a line", path, lines[0][0])
 
 
 def _is_running_text(names: Sequence[str]) -> bool:
@@ -153,7 +164,7 @@ def _is_running_text(names: Sequence[str]) -> bool:
     return sum(map(len, names)) >= 48 * len(names) > 0 and 3 * sentences >= len(names)
 
 
-def _terms(lines: Sequence[Line], path: Path) -> list[tuple[int, str, tuple[str, ...]]]:
+def _terms(lines: Sequence[_Line], path: Path) -> list[tuple[int, str, tuple[str, ...]]]:
     """Line, number and path of each term; the number is empty where not all lines have one."""
     numbered = all(_NUMBERED.match(text) for _, _, text in lines)
     terms, above = list[tuple[int, str, tuple[str, ...]]](), list[tuple[int, str]]()
@@ -171,7 +182,7 @@ def _terms(lines: Sequence[Line], path: Path) -> list[tuple[int, str, tuple[str,
     return terms
 
 
-def _lines(path: Path) -> Iterator[Line]:
+def _lines(path: Path) -> Iterator[_Line]:
     """Number, indent and text of each line that holds a label."""
     begun = False
     for line, raw in open_lines(path):
