@@ -34,13 +34,9 @@ def reviewed() -> None:
     _decide(_decision(document, "accept", label) for document, label in named)
 
 
-def versions() -> None:
-    """A review with one decision, and a folder of two versions."""
+def decided() -> None:
+    """A review with one decision."""
     _decide([_decision("1", "accept", "bee")])
-    for name, more in (("spring", ""), ("summer", "ship,Ships\n")):
-        Path("labels.csv").write_text(f"id,name\nbee,Bees\ntax,Tax law\n{more}", encoding="utf-8")
-        _saved("labels.csv", name)
-        tw.Models("subjects").add(name)
 
 
 def catalogue_reviewed() -> None:

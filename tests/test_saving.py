@@ -25,11 +25,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from tests.boxes import number, save
 
-from tagwright.core.atomic import check_replaceable, check_writable, delete, remove_leftovers, replace_file
+from tagwright.core.atomic import (
+    check_replaceable,
+    check_writable,
+    delete,
+    remove_leftovers,
+    replace_file,
+)
 from tagwright.core.cache import Cache
-from tagwright.core.saved import write_manifest
 from tagwright.core.steps import Start, State, Steps, open_steps
-from tagwright.core.versions import Versions, in_use
 from tagwright.review.decisions import Decisions
 from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
@@ -133,14 +137,6 @@ def read_state(folder: Path) -> int | None:
     return int(state.arrays["a"][0]) if state else None
 
 
-def write_version(folder: Path, value: int) -> None:
-    """A version that takes the place of the one before; the others are removed."""
-    versions = Versions(folder / "m")
-    before = versions.used[-1] if versions.exist else ""
-    versions.add(lambda target, _: write_manifest(target, "box", {"number": value}), "box", before)
-    versions.prune(1)
-
-
 def write_entry(folder: Path, value: int) -> None:
     Cache(folder / "cache").put("rows", {b"key": bytes([value])})
 
@@ -197,10 +193,6 @@ PLACES: dict[str, Place] = {
         check_text,
     ),
     "state of a training": Place(write_state, read_state),
-    "version": Place(
-        write_version,
-        lambda folder: number(in_use(folder / "m")) if Versions(folder / "m").exist else None,
-    ),
     "row of a cache": Place(write_entry, read_entry),
     "file of a cache": Place(write_cached_file, read_cached_file),
     "review": Place(write_decision, read_decision),

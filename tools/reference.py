@@ -24,7 +24,6 @@ PYTHON: Mapping[str, str] = {
     "Taggers and what they suggest": "Tagger Suggestion Suggestions Evidence Reason Run",
     "Documents and labels": "Document Section Corpus Label Vocabulary",
     "Scores": "Score Scores Comparisons",
-    "Versions of a tagger": "Models models.Version",
     "Stages of your own": "Stage Retriever EvidenceSpan Pair testing.check_stage",
     "scikit-learn and Arrow": "sklearn.TaggerClassifier batch.ArrowTagger",
     "Methods and their options": "auto.recipe.Config tagger.zero_shot.Config papers.rts.Config papers.maclr.Config "

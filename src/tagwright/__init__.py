@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
-    from tagwright.models import Models
     from tagwright.papers import depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
@@ -38,7 +37,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # a library print
 # fmt: off
 __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "zero_shot", "train", "load", "evaluate", "compare", "report",
-    "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run", "Models",
+    "Tagger", "Suggestion", "Suggestions", "Evidence", "Reason", "Scores", "Score", "Comparisons", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "read_qrels", "write_qrels", "write_jsonl",
     "Stage", "Retriever", "EvidenceSpan", "Pair",
@@ -51,7 +50,6 @@ _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate", "compare", "report"),
     "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Suggestions"),
     "tagwright.tagger.reasons": ("Evidence", "Reason"),
-    "tagwright.models.history": ("Models",),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.evaluation.significance": ("Comparisons",),

@@ -61,8 +61,8 @@ OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS}
 "Our own parts of a saved tagger: class -> module. Each class has a `load(folder, labels)`."
 
 COMMANDS = (
-    "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "models",
-    "monitor", "read", "convert", "cache", "mcp", "demo",
+    "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "monitor",
+    "read", "convert", "cache", "mcp", "demo",
 )  # fmt: skip
 """Our commands, in the order of `tagwright --help`: each is the function of its name in the module of its name in
 `tagwright.app.commands`."""

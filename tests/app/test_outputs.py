@@ -192,10 +192,6 @@ def test_what_the_library_writes_replaces_no_review_and_no_part_of_a_model(here:
         with pytest.raises(OccupiedError, match="choose another name"):
             tw.report(tw.load("model"), ["Bees"], y=[["Bees"]], output=file)
         assert Path(file).read_bytes() == before
-    models = tw.Models("models")
-    models.add("model")
-    with pytest.raises(OccupiedError, match="is part of what Tagwright has saved there"):
-        tw.Corpus.of(["Bees"]).save("models/current.json")
 
 
 def test_a_file_that_is_a_mount_point_is_refused_before_any_work(

@@ -19,14 +19,12 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
-from tagwright import Label, Models, Vocabulary
+from tagwright import Label, Vocabulary
+from tagwright.core.versions import put_in_use
 from tagwright.errors import ConfigError
-from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
 from tagwright.server.follower import Follower, language_of
 from tagwright.server.options import ServerOptions
-from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import follower_of, saved_models, use_trained, versions_folder
 
@@ -37,9 +35,9 @@ LABELS = {"0001": {"http://x.org/bee", "http://x.org/tax", "o"}, "0002": {"o", "
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    models = Models(tmp_path / "bees")
-    models.add(word_tagger())
-    models.add(word_tagger().restrict(LABELS["0002"]))
+    for number, labels in LABELS.items():
+        word_tagger().restrict(labels).save(tmp_path / "bees" / number)
+    put_in_use(tmp_path / "bees" / "0001")
     return tmp_path / "bees"
 
 
@@ -77,10 +75,9 @@ def test_promotions_are_followed_without_losing_a_request(folder: Path) -> None:
             return answer.json()["version"], {each["id"] for each in answer.json()["suggestions"]}
 
         clients = [threads.submit(ask, request) for request in [annif, api] * 2]
-        models = Models(folder)
         try:
             for number in ("0002", "0001") * 3:
-                models.promote(number)
+                put_in_use(folder / number)
                 promoted(model, number)
         finally:
             stop.set()
@@ -93,7 +90,7 @@ def test_promotions_are_followed_without_losing_a_request(folder: Path) -> None:
 def test_a_request_that_has_begun_is_answered_by_its_version(folder: Path) -> None:
     model, follower = followed(folder, None)
     before = model.snapshot()
-    Models(folder).promote(2)
+    put_in_use(folder / "0002")
     follower.check()
     assert (before.version, model.version) == ("bees 0001", "bees 0002")
     assert len(before.tagger.vocabulary) == 3
@@ -102,12 +99,12 @@ def test_a_request_that_has_begun_is_answered_by_its_version(folder: Path) -> No
 
 def test_a_version_that_cannot_be_loaded_changes_nothing(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     model, follower = followed(folder, None)
-    Models(folder).promote(2)
-    (folder / "versions" / "0002" / "vocabulary" / "names.npy").unlink()
+    put_in_use(folder / "0002")
+    (folder / "0002" / "vocabulary" / "names.npy").unlink()
     follower.check()
     assert model.version == "bees 0001"
     assert "bees 0001 goes on answering: " in caplog.text
-    (folder / "current.json").write_text("{")
+    (folder / "current").write_text("0003")
     follower.check()
     assert model.version == "bees 0001"
 
@@ -115,7 +112,7 @@ def test_a_version_that_cannot_be_loaded_changes_nothing(folder: Path, caplog: p
 def test_without_watch_it_looks_only_when_asked(folder: Path) -> None:
     model, follower = followed(folder, None)
     with TestClient(application([model], follower=follower)) as client:
-        Models(folder).promote(2)
+        put_in_use(folder / "0002")
         assert client.post("/api/suggest", json={"text": TEXT}).json()["version"] == "bees 0001"
         assert client.portal is not None
         client.portal.call(follower.ask)
@@ -123,23 +120,10 @@ def test_without_watch_it_looks_only_when_asked(folder: Path) -> None:
         assert client.post("/api/suggest", json={"text": TEXT}).json()["version"] == "bees 0002"
 
 
-def test_the_button_of_the_overview_loads_the_version_promoted_last(folder: Path, tmp_path: Path) -> None:
-    model, follower = followed(folder, None)
-    pages = ReviewPages(Review(model, ReviewFile(tmp_path / "reviews.sqlite")), follower=follower)
-    with TestClient(application([model], follower=follower, pages=pages)) as client:
-        client.post("/review/enter", data={"name": "Ann"})
-        page = client.get("/review/overview").text
-        assert "In use: bees, version 0001" in page
-        token = page.partition('name="csrf" value="')[2].partition('"')[0]
-        Models(folder).promote(2)
-        again = client.post("/review/follow", data={"csrf": token}, headers={"Origin": "http://testserver"})
-        assert "In use: bees, version 0002" in again.text
-
-
 def test_watch_needs_a_model_with_versions(folder: Path, tmp_path: Path) -> None:
     word_tagger().save(tmp_path / "alone")
     (alone,), (with_versions,) = saved_models([str(tmp_path / "alone")]), saved_models([str(folder)])
-    with pytest.raises(ConfigError, match="--watch follows the promotions"):
+    with pytest.raises(ConfigError, match="--watch follows the file `current`"):
         follower_of([alone], ServerOptions(watch=True), None)
     assert follower_of([alone], ServerOptions(), None) is None
     follower = follower_of([alone, with_versions], ServerOptions(), None)
@@ -163,7 +147,7 @@ def test_sighup_loads_the_version_promoted_last(folder: Path) -> None:
         try:
             assert server.stdout is not None
             address = server.stdout.readline().split(" at ")[1].strip().replace("/v1/", "/api/models")
-            Models(folder).promote(2)
+            put_in_use(folder / "0002")
             end, version = time.monotonic() + 600, ""
             while version != "bees 0002":
                 assert time.monotonic() < end

@@ -19,9 +19,9 @@ import pytest
 from tests.server.conftest import word_tagger
 
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.versions import put_in_use
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError, TagwrightError
-from tagwright.models import Models
+from tagwright.errors import ConfigError, InputError
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
@@ -74,45 +74,32 @@ def test_models_suggest_from_another_vocabulary_if_one_is_given(tmp_path: Path) 
     assert [label.name for label in model.tagger.vocabulary] == ["Wasps"]
 
 
-def test_what_was_trained_is_served_again_if_it_was_trained_from_this_model(tmp_path: Path) -> None:
-    base = replace(word_tagger(), training={"date": "2026-01-01"})
+def test_the_version_in_use_is_served_again_unless_it_was_trained_from_another_model(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    base, folder = replace(word_tagger(), training={"date": "2026-01-01"}), tmp_path / "versions"
     trained = replace(base, steps=(WeightedSum(weights={"tfidf": 3.0}),), training={"before": base.training})
-    model = ServedModel("bees", base, "Bees")
-    use_trained(model, tmp_path / "kept")  # nothing is there yet
+    use_trained(model := ServedModel("bees", base, "Bees"), folder)  # nothing is there yet
     assert model.tagger is base
-    trained.save(tmp_path / "kept")
-    use_trained(model, tmp_path / "kept")
-    assert model.tagger.steps == trained.steps
-    newer = ServedModel("bees", replace(base, training={"date": "2026-02-02"}), "Bees")
-    use_trained(newer, tmp_path / "kept")
+    base.save(folder / "1")
+    trained.save(folder / "2")
+    put_in_use(folder / "2")
+    use_trained(model, folder)
+    assert (model.version, model.tagger.steps, model.history) == ("bees 2", trained.steps, folder)
+    put_in_use(folder / "1")
+    use_trained(again := ServedModel("bees", base, "Bees"), folder)
+    assert (again.version, again.tagger.training) == ("bees 1", base.training)
+    newer = ServedModel("bees", replace(base.restrict(["o"]), training={"date": "2026-02-02"}), "Bees")
+    use_trained(newer, folder)
+    assert "versions/1: was trained from another model, and is not used" in caplog.text
     assert newer.tagger.training == {"date": "2026-02-02"}
 
 
-def test_the_version_in_use_is_served_again_and_another_model_becomes_a_version(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    base = replace(word_tagger(), training={"date": "2026-01-01"})
-    trained = replace(base, steps=(WeightedSum(weights={"tfidf": 3.0}),), training={"before": base.training})
-    models = Models(tmp_path / "versions")
-    models.add(base)
-    models.add(trained, after="0001")
-    model = ServedModel("bees", base, "Bees")
-    use_trained(model, models.folder)
-    assert (model.version, model.tagger.steps, model.history) == ("bees 0002", trained.steps, models.folder)
-    models.rollback()
-    use_trained(again := ServedModel("bees", base, "Bees"), models.folder)
-    assert (again.version, again.tagger.training) == ("bees 0001", base.training)
-    newer = ServedModel("bees", replace(base.restrict(["o"]), training={"date": "2026-02-02"}), "Bees")
-    use_trained(newer, models.folder)
-    assert "versions/0001: was trained from another model, and is not used" in caplog.text
-    assert (newer.version, models.current.name) == ("bees 0003", "0003")
-    assert models.current.load().training == {"date": "2026-02-02"}
-
-
-def test_where_the_versions_that_are_trained_are_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_where_the_versions_that_are_trained_are_kept(tmp_path: Path) -> None:
     word_tagger().save(tmp_path / "bees")
     bees, versions, labels = str(tmp_path / "bees"), tmp_path / "versions", tmp_path / "labels.txt"
-    Models(versions).add(word_tagger())
+    word_tagger().save(versions / "1")
+    put_in_use(versions / "1")
     options, beside = ServerOptions(reviews=tmp_path / "r.sqlite"), tmp_path / "r-versions"
     assert versions_folder([f"b={bees}"], options, None) == beside
     assert versions_folder([f"b={versions}"], options, None) == versions
@@ -120,28 +107,8 @@ def test_where_the_versions_that_are_trained_are_kept(tmp_path: Path, caplog: py
     assert versions_folder([], options, labels) == beside
     assert versions_folder([], ServerOptions(), labels) is None
     assert versions_folder([bees], replace(options, save_to=tmp_path / "new"), None) == tmp_path / "new"
-    assert caplog.text == ""
-    assert versions_folder([bees], replace(options, save_to=tmp_path / "bees"), None) == beside
-    assert "bees: holds a tagger, which stays; what reviewers train is saved in" in caplog.text
-    (tmp_path / "bees" / "mine.txt").write_text("mine")
-    with pytest.raises(TagwrightError, match=r"mine\.txt: is no part of the saved tagger"):
+    with pytest.raises(ConfigError, match="bees: holds a saved tagger; name a folder of models"):
         versions_folder([bees], replace(options, save_to=tmp_path / "bees"), None)
-
-
-def test_a_folder_of_versions_that_cannot_be_written_is_found_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    bees, options = tmp_path / "bees", ServerOptions(reviews=tmp_path / "reviews.sqlite")
-    Models(bees).add(word_tagger())
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    assert versions_folder([str(bees)], options, None) == tmp_path / "reviews-versions"
-    assert "what reviewers train is saved in" in caplog.text
-    with pytest.raises(TagwrightError, match=r"bees: cannot be written \(No space left on device\)"):
-        versions_folder([], replace(options, save_to=bees), None)
 
 
 @contextmanager

@@ -84,11 +84,11 @@ NamesIn = Annotated[
 
 
 def model_in_use(model: Path | None) -> Path | None:
-    """Of a folder of versions the one in use, so that a command does all of its work with that one."""
+    """Of a folder of models the one in use, so that a command does all of its work with that one."""
     return None if model is None else in_use(model)
 
 
-MODEL = "A saved tagger, or a folder of `tagwright models`."
+MODEL = "A saved tagger, or a folder of them with a file `current`."
 Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL)]
 Settings = Annotated[
     list[str],

@@ -18,7 +18,7 @@ from tagwright.core.display import plural
 from tagwright.core.garbage import freeze_collection
 from tagwright.core.progress import hint, note, silence, silence_log
 from tagwright.core.saved import VOCABULARY, read_manifest
-from tagwright.core.versions import KIND, saved_at
+from tagwright.core.versions import FILE, saved_at
 from tagwright.core.workers import often_switched
 from tagwright.data.corpus import Corpus, repeated_id
 from tagwright.data.vocabulary import Vocabulary, label_test, to_vocabulary
@@ -239,8 +239,8 @@ def version_of(model: Path | None) -> str:
     if model is None:
         return "zero_shot"
     place = model.resolve()
-    if place.parent.name == KIND:
-        return f"{place.parents[1].name} {place.name}"
+    if (place.parent / FILE).is_file():
+        return f"{place.parent.name} {place.name}"
     return f"{place.name} {saved_at(place).isoformat(timespec='seconds')}"
 
 

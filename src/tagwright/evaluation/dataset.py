@@ -246,6 +246,13 @@ def tag_across_vocabularies(tagger: Tagger, data: EvaluationSet, depth: int = DE
     return tag(tagger, data, depth, name).moved(np.array([index[id_] for id_ in tagger.vocabulary.ids]))
 
 
+def union(vocabularies: Sequence[Vocabulary]) -> Vocabulary:
+    """Return the labels of all, each once. The first one itself if they have the same ids."""
+    first = vocabularies[0]
+    known = {label.id: label for vocabulary in reversed(vocabularies) for label in vocabulary}
+    return first if len(known) == len(first) else Vocabulary(known.values())
+
+
 def _warn_of_training(tagger: Tagger, documents: Corpus, name: str) -> None:
     """Warn if a tagger has learned from these documents, or from the texts of some, as far as its record tells."""
     trainings = tagger.trainings

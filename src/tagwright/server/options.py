@@ -101,7 +101,8 @@ class ServerOptions(Listening):
         ),
     ] = None
     watch: Annotated[
-        bool, typer.Option("--watch", help="Switch to versions that `tagwright models` promotes, without a pause.")
+        bool,
+        typer.Option("--watch", help="Switch to another model, without a pause, when the file `current` names it."),
     ] = False
     log_format: Annotated[
         LogFormat,

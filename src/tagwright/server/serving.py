@@ -17,14 +17,13 @@ from starlette.applications import Starlette
 
 from tagwright.api.options import ZERO_SHOT
 from tagwright.auto.combination import check_can_learn
-from tagwright.core.atomic import check_replaceable, check_writable, exists, report_write_errors
+from tagwright.core.atomic import MANIFEST
 from tagwright.core.checked import show
 from tagwright.core.display import plural
-from tagwright.core.versions import FILE, Versions, in_use, saved_at
+from tagwright.core.versions import in_use, saved_at
 from tagwright.core.workers import often_switched
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, TagwrightError
-from tagwright.models import Models
+from tagwright.errors import ConfigError
 from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.decisions import Decisions
@@ -40,7 +39,7 @@ from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger import KIND, Tagger
+from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -58,7 +57,7 @@ def saved_models(
     labels: Vocabulary | None = None,
     settings: SuggestOptions = SuggestOptions(),
 ) -> list[ServedModel]:
-    """Load the taggers to serve. models: DIR or NAME=DIR each, of a tagger or of versions.
+    """Load the taggers to serve. models: DIR or NAME=DIR each, of a tagger or a folder of them.
 
     labels: the vocabulary to suggest from; None: that of each tagger. learns, settings: see `ServedModel`. Raises
     ConfigError for an invalid name, or one used twice.
@@ -82,57 +81,35 @@ def saved_models(
 
 
 def versions_folder(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
-    """Return the folder of the versions that reviewers train: --save-to, that of --model, or one beside --reviews.
+    """Return the folder of what reviewers train: --save-to, a folder of models as --model, or one beside --reviews.
 
-    None without --reviews. A tagger that 0.9 saved at --save-to stays as it is. Raises TagwrightError if --save-to
-    names a folder of anything else.
+    None without --reviews. Raises ConfigError where a tagger is saved there.
     """
     if options.reviews is None:
         return None
-    beside = options.reviews.with_name(f"{options.reviews.stem}-versions")
-    if options.save_to is not None:
-        _check_saving(options.save_to)
-        if not exists(options.save_to, options.save_to / "manifest.json"):
-            return options.save_to
-        _log.warning("%s: holds a tagger, which stays; what reviewers train is saved in %s", options.save_to, beside)
-    elif models and not labels:  # other labels would replace those of the versions
-        folder = _name_and_folder(models[0])[1]
-        try:
-            if Versions(folder).exist:
-                _check_saving(folder)
-                return folder
-        except TagwrightError as error:
-            _log.warning("%s; what reviewers train is saved in %s", error, beside)
-    return beside
-
-
-def _check_saving(folder: Path) -> None:
-    """Raise TagwrightError unless a version can be saved in a folder; where 0.9 saved a tagger, nothing is."""
-    if not Versions(folder).exist:
-        check_replaceable(folder, KIND)
-        return
-    with report_write_errors(folder):
-        check_writable(folder / FILE)
+    folder = options.save_to or options.reviews.with_name(f"{options.reviews.stem}-versions")
+    if options.save_to is None and models and not labels:  # other labels would replace those of the versions
+        given = _name_and_folder(models[0])[1]
+        folder = given if in_use(given) != given else folder
+    if (folder / MANIFEST).is_file():
+        raise ConfigError(f"{folder}: holds a saved tagger; name a folder of models, or a new one, as --save-to")
+    return folder
 
 
 def use_trained(model: ServedModel, folder: Path) -> None:
     """Serve what an earlier server trained on decisions and saved, if it was trained from this model.
 
-    folder: of versions, or where 0.9 saved a tagger. If its version in use comes from another model, this one is added
-    as a version in use. Raises ModelError for a damaged folder.
+    folder: of the versions. Raises ModelError for a damaged one.
     """
-    if model.history == folder:
+    place = in_use(folder)
+    if model.history == folder or place == folder:
         return
-    place, models = in_use(folder), Models(folder)
-    if not exists(place, place / "manifest.json"):
-        return
-    tagger, versions = Tagger.load(place), {"history": folder, "number": place.name} if models.exist else {}
+    tagger = Tagger.load(place)
     if json.loads(json.dumps(model.tagger.training)) in (tagger.training, tagger.training.get("before")):
-        model.swap(tagger.with_labels(model.tagger.vocabulary), saved_at(place), **versions)
-        return
-    _log.warning("%s: was trained from another model, and is not used", place)
-    if versions and model.history is None:
-        model.keep_versions(folder, models.add(model.tagger, after=place.name).name)
+        vocabulary = model.tagger.vocabulary
+        model.swap(tagger.with_labels(vocabulary), saved_at(place), history=folder, number=place.name)
+    else:
+        _log.warning("%s: was trained from another model, and is not used", place)
 
 
 def zero_shot_model(tagger: Tagger, *, learns: bool, settings: SuggestOptions) -> ServedModel:
@@ -207,7 +184,7 @@ def follower_of(models: Sequence[ServedModel], options: ServerOptions, labels: V
     if followed := [model for model in models if model.history is not None or model in trained]:
         return Follower(followed, labels, 1.0 if options.watch else None)
     if options.watch:
-        raise ConfigError("--watch follows the promotions of `tagwright models FOLDER`; give such a FOLDER as --model")
+        raise ConfigError("--watch follows the file `current` of a folder of models; give such a folder as --model")
     return None
 
 

@@ -21,6 +21,7 @@ from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.server.conftest import reviewing, word_tagger
 
 from tagwright.combining.steps import Contribution
+from tagwright.core.versions import model_names
 from tagwright.review.decisions import Decisions
 from tagwright.review.events import Decision
 from tagwright.review.export import DOWNLOADS, export_lines
@@ -30,7 +31,7 @@ from tagwright.server.application import application
 from tagwright.server.follower import Follower
 from tagwright.server.review.listing import list_documents
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.refit import Refitter
+from tagwright.server.review.refit import REVIEWS, Refitter
 from tagwright.server.review.review import Review
 from tagwright.server.rows import reason_lines
 from tagwright.server.served_model import ServedModel
@@ -828,11 +829,12 @@ def test_a_training_that_ends_while_its_page_is_made_is_shown_as_under_way(
 
 
 def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review: Review) -> None:
-    go, measured = threading.Event(), {"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}}
+    measured = {"nDCG@5": {"before": 0.25, "after": 0.5}, "gain": {"low": 0.1, "high": 0.2}, REVIEWS: 1}
+    go = threading.Event()
 
     def refit(tagger: Tagger, *_: object) -> Tagger:
         go.wait(600)
-        return replace(tagger, training=measured)
+        return replace(tagger, training={"combined": measured})
 
     def trained(client: TestClient) -> str:
         while "data-running" in (content := client.get("/review/refit").text):
@@ -849,21 +851,23 @@ def test_the_overview_says_that_a_training_is_under_way_and_has_finished(review:
         go.set()
         first = trained(client)
         assert "Too few decisions" in first
-        assert "In use: bees, version 0001." in first
+        start, second = model_names(refitter.folder)
+        assert f"In use: bees, version {start}." in first
         assert "Training…" not in client.get("/review/overview").text
-        client.post("/review/follow", data={**form, "version": "0002"})
+        client.post("/review/follow", data={**form, "version": second})
         client.post("/review/refit", data=form)
         content = trained(client)
-        assert "Nothing is new: version 0002 has learned from the same decisions." in content
-        assert "In use: bees, version 0002." in content
-        assert re.findall(r'value="(\d+)">(.*?)<', content) == [("0001", "Go back to version 0001")]
+        assert f"Nothing is new: version {second} has learned from the same decisions." in content
+        assert f"In use: bees, version {second}." in content
+        assert re.findall(r'value="([\d-]+)">(.*?)<', content) == [(start, f"Go back to version {start}")]
         decide(client, 1, action="accept", label="http://x.org/bee")
         decide(client, 1, action="done")
         client.post("/review/refit", data=form)
         content = trained(client)  # the version in use is neither the newest nor the first one
-        assert "In use: bees, version 0002." in content
-        assert re.findall(r'value="(\d+)">(.*?)<', content) == [
-            ("0003", "Use version 0003"), ("0001", "Go back to version 0001"),
+        newest = model_names(refitter.folder)[-1]
+        assert f"In use: bees, version {second}." in content
+        assert re.findall(r'value="([\d-]+)">(.*?)<', content) == [
+            (newest, f"Use version {newest}"), (start, f"Go back to version {start}"),
         ]  # fmt: skip
 
 

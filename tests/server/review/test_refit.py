@@ -15,9 +15,9 @@ from tests.server.conftest import BEES, reviewing, word_tagger
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.core.versions import in_use, model_names, put_in_use
 from tagwright.data.corpus import text_digests
 from tagwright.errors import ConfigError
-from tagwright.models import Models
 from tagwright.papers import svm
 from tagwright.review.events import Action, Decision
 from tagwright.review.file import ReviewFile
@@ -69,7 +69,8 @@ def said(refitter: Refitter) -> str:
 
 
 def better(tagger: Tagger, *_: object) -> Tagger:
-    measured = {"nDCG@5": {"before": 0.25, "after": 0.5}, "reviews": 1}
+    gain = {"low": 0.1, "high": 0.2}
+    measured = {"nDCG@5": {"before": 0.25, "after": 0.5}, "gain": gain, "reviews": 1}
     return replace(tagger.restrict([BEE]), training={"before": tagger.training, "combined": measured})
 
 
@@ -102,7 +103,8 @@ def test_it_learns_from_what_was_decided_and_from_no_document_that_was_reviewed_
     assert [document.id for document in seen[0].documents] == ["d1", "d2", "d3", "b0"]
     assert seen[0].labels == [["o"], [], [], []]
     assert seen[0].blind == [[], [], [], ["http://x.org/tax"]]
-    assert re.match(r"Version 0002 of versions: trained on 1 documents, 20..-..-.. ..:.. UTC\. Too few", said(refitter))
+    began = r"Version 20..-..-..-02 of versions: trained on 1 documents, 20..-..-.. ..:.. UTC\. Too few"
+    assert re.match(began, said(refitter))
 
 
 @pytest.mark.parametrize("is_learned_from", [True, False])
@@ -126,13 +128,10 @@ def test_with_few_blind_documents_the_version_waits_and_the_page_says_that_they_
     before = review.model.tagger
     refitter = run(review, better, once)
     assert "Too few decisions to say whether it is better: 19 documents reviewed blind, of 20." in said(refitter)
-    assert said(refitter).endswith("reviewers accept what they are shown.")
+    assert said(refitter).endswith("from +10.0 to +20.0 points (95% interval) by these figures.")
     assert review.model.tagger is before
-    assert (review.model.number, Models(refitter.folder).current.name, len(Models(refitter.folder))) == (
-        "0001",
-        "0001",
-        2,
-    )
+    first, _ = model_names(refitter.folder)
+    assert (review.model.number, in_use(refitter.folder).name) == (first, first)
 
 
 def test_what_is_clearly_better_on_blind_documents_is_used_without_dropping_a_request(review: Review) -> None:
@@ -158,8 +157,9 @@ def test_what_is_clearly_better_on_blind_documents_is_used_without_dropping_a_re
         assert [each.id for each in found] == [BEE]
 
     refitter = run(review, refit, use)
-    assert review.model.version == "bees 0002"
-    figures = "On 20 documents reviewed blind, nDCG@5 is 100.0, and 63.1 with version 0001: +36.9 points, "
+    first, second = model_names(refitter.folder)
+    assert review.model.version == f"bees {second}"
+    figures = f"On 20 documents reviewed blind, nDCG@5 is 100.0, and 63.1 with version {first}: +36.9 points, "
     assert f"{figures}with a 95% interval from +36.9 to +36.9. A clear gain." in said(refitter)
 
 
@@ -171,8 +171,8 @@ def test_what_is_not_clearly_better_waits(review: Review, label: str, verdict: s
     refitter = run(review, better, once)
     assert verdict in said(refitter)
     assert review.model.tagger is before
-    models = Models(refitter.folder)
-    assert (models.current.name, [each.name for each in models]) == ("0001", ["0001", "0002"])
+    first, _ = model_names(refitter.folder)
+    assert in_use(refitter.folder).name == first
 
 
 def test_the_outcome_is_kept_with_the_version_and_shown_by_the_next_server(review: Review) -> None:
@@ -184,9 +184,8 @@ def test_the_outcome_is_kept_with_the_version_and_shown_by_the_next_server(revie
     assert again.last.blind["difference"] == {"value": pytest.approx(0.369, abs=1e-3),
                                               "low": pytest.approx(0.369, abs=1e-3),
                                               "high": pytest.approx(0.369, abs=1e-3)}  # fmt: skip
-    version = Models(again.folder)[2]
-    assert "on 20 documents reviewed blind, which it has not learned from: nDCG@5 100.0, 63.1 with ver" in version.card
-    assert Trained.of(Models(again.folder)[1]) is None
+    first, _ = model_names(again.folder)
+    assert Trained.of(again.folder / first) is None
 
 
 def test_the_folder_that_is_served_stays_and_is_the_first_version(review: Review, tmp_path: Path) -> None:
@@ -195,10 +194,11 @@ def test_the_folder_that_is_served_stays_and_is_the_first_version(review: Review
     files = {path: path.read_bytes() for path in (tmp_path / "bees").rglob("*") if path.is_file()}
     run(review, better, once)
     assert {path: path.read_bytes() for path in (tmp_path / "bees").rglob("*") if path.is_file()} == files
-    models = Models(tmp_path / "versions")
-    assert [len(each.load().vocabulary) for each in models] == [3, 1]
-    models.rollback()
-    assert len(models.current.load().vocabulary) == 3
+    versions = [tmp_path / "versions" / name for name in model_names(tmp_path / "versions")]
+    assert [len(Tagger.load(each).vocabulary) for each in versions] == [3, 1]
+    assert len(Tagger.load(tmp_path / "versions").vocabulary) == 1
+    put_in_use(versions[0])
+    assert len(Tagger.load(tmp_path / "versions").vocabulary) == 3
 
 
 def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
@@ -210,8 +210,9 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
         return better(tagger)
 
     async def use(refitter: Refitter) -> None:
-        for _ in range(2):
-            await once(refitter)
+        await once(refitter)
+        review.decisions.add_all([Decision(document="d3", reviewer="Ann", action="accept", label="o", rank=1)])
+        await once(refitter)
 
     run(review, refit, use)
     assert bases[0] is bases[1]
@@ -243,55 +244,46 @@ def test_a_training_without_news_makes_no_version_and_says_so_also_after_a_resta
         await once(refitter)
 
     refitter = run(first, refit_combiner, twice)
-    same = "Nothing is new: version 0002 has learned from the same decisions."
+    names = model_names(refitter.folder)
+    same = f"Nothing is new: version {names[1]} has learned from the same decisions."
     assert said(refitter) == same
-    in_use = "0002" if better_blind else "0001"
-    assert (len(Models(refitter.folder)), first.model.number, Models(refitter.folder).current.name) == (
-        2,
-        in_use,
-        in_use,
-    )
+    used = names[better_blind]
+    assert (len(names), first.model.number, in_use(refitter.folder).name) == (2, used, used)
     (served,) = saved_models([str(refitter.folder)])
     again = Review(served, first.file)
     assert said(run(again, refit_combiner, once, refitter.folder)) == same
     again.decisions.add_all([Decision(document="0", reviewer="Ben", action="reject", label="r0")])
-    assert "Version 0003" in said(run(again, refit_combiner, once, refitter.folder))
-    texts = Models(refitter.folder)[2].record["trainings"][0]["texts"]
-    assert sorted(texts) == sorted(
-        text_digests(lesson_.documents)
-    )  # those that it has learned from, not the blind ones
+    told = said(run(again, refit_combiner, once, refitter.folder))
+    assert f"Version {model_names(refitter.folder)[2]}" in told
+    texts = Tagger.load(refitter.folder / names[1]).training["texts"]
+    assert sorted(texts) == sorted(text_digests(lesson_.documents))  # those learned from, not the blind ones
 
 
-def test_a_version_that_is_promoted_while_the_trained_one_is_saved_stays_in_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    models = Models(tmp_path / "bees")
-    models.add(word_tagger())
-    models.add(word_tagger().restrict([BEE, "o"]))
+def test_a_version_that_is_put_in_use_during_a_training_stays_in_use(tmp_path: Path) -> None:
+    folder = tmp_path / "bees"
+    word_tagger().save(folder / "1")
+    word_tagger().restrict([BEE, "o"]).save(folder / "2")
+    put_in_use(folder / "1")
     review = reviewed(tmp_path)
     blindly(review, BEE, 20)
-    (review.model,) = saved_models([str(models.folder)])
-    add = Models.add
+    (review.model,) = saved_models([str(folder)])
 
-    def late(self: Models, *given: Any, **options: Any) -> Any:
-        if len(self) == 2:
-            self.promote(2)
-        return add(self, *given, **options)
+    def late(tagger: Tagger, *_: object) -> Tagger:
+        put_in_use(folder / "2")
+        return better(tagger)
 
-    monkeypatch.setattr(Models, "add", late)
-    refitter = run(review, better, once, models.folder)
+    refitter = run(review, late, once, folder)
     assert "A clear gain." in said(refitter)
-    assert (len(models), models.current.name, review.model.number) == (3, "0002", "0001")
+    assert (len(model_names(folder)), in_use(folder).name, review.model.number) == (3, "2", "1")
 
 
 def test_where_it_cannot_be_saved_that_is_said_and_nothing_changes(review: Review, tmp_path: Path) -> None:
     folder = tmp_path / "other"
-    folder.mkdir()
-    (folder / "mine.txt").write_text("mine")
+    folder.write_text("mine")
     before = review.model.tagger
     refitter = run(review, better, once, folder)
-    assert re.match(r"The tagger was not trained: .*holds mine\.txt, expected versions", said(refitter))
-    assert [file.name for file in folder.iterdir()] == ["mine.txt"]
+    assert re.match(r"The tagger was not trained: .*other/.*: cannot be written", said(refitter))
+    assert folder.read_text() == "mine"
     assert review.model.tagger is before
 
 
@@ -376,11 +368,10 @@ def test_the_page_says_what_to_expect_on_new_documents() -> None:
     found = refit_combiner(tagger, labelled).training["combined"]
     gained = found["nDCG@5"]["after"] - found["nDCG@5"]["before"]  # by every document the same
     assert [found["gain"][name] for name in ("value", "low", "high")] == pytest.approx([gained] * 3, abs=1e-4)
-    blind: dict[str, Any] = {"documents": 0}
-    trained = Trained("0002", "2026-11-27 10:00 UTC", 20, 0.5, 0.6, blind, {"low": -0.012, "high": 0.3})
+    blind: dict[str, Any] = {"reviews": 20, "documents": 0}
+    trained = Trained("2", "2026-11-27 10:00 UTC", 0.5, 0.6, {"low": -0.012, "high": 0.3}, blind, "", {})
     said = "On new documents like these, the decisions bring from -1.2 to +30.0 points (95% interval) by these figures."
     assert str(trained.sentences("versions")[-1]) == said
-    assert said not in map(str, trained._replace(gain=None).sentences("versions"))
 
 
 def every_kind() -> list[Tagger]:

@@ -147,7 +147,6 @@ def compare(
     from tagwright.evaluation import dataset
     from tagwright.evaluation.report import page
     from tagwright.evaluation.significance import run_names
-    from tagwright.models.history import union
 
     files = [*run, *map(in_use, model)]
     if len(files) < 2:
@@ -164,7 +163,7 @@ def compare(
         chosen = Chosen(labels, language)
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
-        vocabulary = union([tagger.vocabulary for tagger in taggers])
+        vocabulary = dataset.union([tagger.vocabulary for tagger in taggers])
     task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
     suggested = [dataset.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)

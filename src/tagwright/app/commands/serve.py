@@ -22,9 +22,7 @@ def serve(
     arranged: arguments.Arranged,
     model: Annotated[
         list[str],
-        typer.Option(
-            "--model", metavar="[NAME=]DIR", help="A saved tagger, or a folder of `tagwright models`; may be repeated."
-        ),
+        typer.Option("--model", metavar="[NAME=]DIR", help="A saved tagger, or a folder of them; may be repeated."),
     ] = [],  # noqa: B006
     labels: arguments.LabelFile = None,
     language: arguments.Language = "",

@@ -20,10 +20,9 @@ from starlette.routing import Route
 
 from tagwright.api.enriching import PROGRAM
 from tagwright.core.atomic import scratch_folder
-from tagwright.core.versions import Versions
+from tagwright.core.versions import in_use, model_names, put_in_use
 from tagwright.core.workers import Pool, Worker
 from tagwright.errors import ConfigError, InputError, TagwrightError, is_command, option
-from tagwright.models import Models
 from tagwright.review.applied import LeftOut
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
@@ -49,7 +48,7 @@ from tagwright.server.request_bodies import (
     text_of,
 )
 from tagwright.server.review.listing import list_documents, order_rows
-from tagwright.server.review.refit import Refitter
+from tagwright.server.review.refit import Refitter, Trained
 from tagwright.server.review.review import Review
 from tagwright.server.rows import Row
 from tagwright.text.words import clean
@@ -291,40 +290,38 @@ class ReviewPages:
         return RedirectResponse("/review/overview", 303)
 
     async def follow(self, request: Request, session: Session) -> Response:
-        """Serve the version that was promoted last, or promote the one that is named, and serve that."""
+        """Put the version that is named in use, and serve it."""
         form, history = await self._checked_form(request, session), self.review.model.history
         if self.follower is None:
             raise Problem(403, _("This server's tagger has no versions"))
-        if history is not None and (version := text_of(form, "version")):
-            try:
-                await asyncio.to_thread(Models(history).promote, version)
-            except TagwrightError as error:
-                raise bad_request(str(error)) from None
+        version = text_of(form, "version")
+        if history is None or version not in await asyncio.to_thread(model_names, history):
+            raise bad_request(_("There is no such version"))
+        await asyncio.to_thread(put_in_use, history / version)
         await asyncio.to_thread(self.follower.check)
         return RedirectResponse("/review/overview", 303)
 
     def _trained(self) -> dict[str, Any]:
         """Return the overview's lines on versions and the last training, and the versions that can be changed to.
 
-        newest: the one trained last, before: the one used before the present one; "" for none.
+        newest: the one trained last, before: the one that was in use before the present one; "" for none.
         """
         # asked first: a training that ends while the rest is read is shown as under way, and its outcome the next time
         is_training = self.refitter is not None and self.refitter.is_running
         model = self.review.model.snapshot()
-        in_use = _("In use: %(name)s, version %(version)s.") if model.number else _("In use: %(name)s.")
+        form = _("In use: %(name)s, version %(version)s.") if model.number else _("In use: %(name)s.")
         found: dict[str, Any] = {
             "refitter": self.refitter,
             "is_training": is_training,
-            "follows": self.follower is not None and model.history is not None,
-            "in_use": in_use % {"name": model.id if model.number else model.version, "version": model.number},
+            "in_use": form % {"name": model.id if model.number else model.version, "version": model.number},
         }
         if self.refitter is None:
             return found
         newest = before = ""
         if last := self.refitter.last:
-            used = Versions(self.refitter.folder).used
-            newest = last.version if used[-1:] != [last.version] else ""
-            before = "".join(version for version in used[-2:-1] if version != newest)
+            place = in_use(self.refitter.folder)
+            newest = last.version if last.version != place.name else ""
+            before = used.blind["besides"] if (used := Trained.of(place)) else ""
         return found | {"outcome": self.refitter.outcome(last), "newest": newest, "before": before}
 
     async def _search(self, query: str) -> list[Row]:

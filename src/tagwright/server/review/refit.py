@@ -1,18 +1,18 @@
-"""Train the served model on the decisions of reviewers: each training makes a version, and none replaces another.
+"""Train the served model on the decisions of reviewers: each training makes a model, and none replaces another.
 
 A training learns how far to trust each stage of the tagger. The stages themselves stay as they are, since a tagger does
 not hold the documents that they were trained on. Every training begins with the tagger as it was before any review.
 
-The new version is compared with the one in use on the documents that were reviewed blind, which it has not learned
+The new model is compared with the one in use on the documents that were reviewed blind, which it has not learned
 from. It is in use at once if it is clearly better; if not, it waits in its folder until somebody puts it in use.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -20,13 +20,11 @@ from tagwright.api.job import Job
 from tagwright.auto import Config
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.steps import before_last
-from tagwright.core.atomic import ChangedError
+from tagwright.core.atomic import manifest_of
 from tagwright.core.steps import digest
-from tagwright.core.versions import Versions
+from tagwright.core.versions import in_use, model_names, new_place, put_in_use, saved_at
 from tagwright.data.corpus import text_groups
 from tagwright.errors import TagwrightError
-from tagwright.models import Models, Version
-from tagwright.models.record import BLIND, measured_blind
 from tagwright.readers.documents.catalogue import relabel_document
 from tagwright.review.blind import FEWEST, measured_gain
 from tagwright.server.languages import Text
@@ -48,57 +46,59 @@ Its record `training["combined"]["nDCG@5"]` has the values "before" and "after",
 REVIEWS = "reviews"
 "The entry of a training record with the number of reviewed documents that a combiner was learned from."
 
+BLIND = "blind"
+"The entry of a training record with what was measured on documents that were reviewed blind."
+
 
 class Trained(NamedTuple):
-    """A version that was trained on decisions, as its record says.
+    """A model that was trained on decisions, as the record of its training says.
 
-    version: its number. date: when it was added, as YYYY-MM-DD HH:MM UTC. reviews: reviewed documents that it learned
-    from. before, after: nDCG@5 without and with them, cross-validated. blind: how many documents had been "decided" on,
-    how many "documents" were reviewed blind and, of enough, nDCG@5 of the version "besides" ("before") and of this one
-    ("after"), and the "difference" with its interval ("value", "low", "high"); from 0 to 1, as before and after are.
-    gain: the interval of the gain on new documents; None of a version that was trained before 0.11.
+    version: the name of its folder. date: when it was saved, as YYYY-MM-DD HH:MM UTC. before, after: nDCG@5 without and
+    with the decisions, cross-validated. gain: the interval of the gain on new documents. blind: how many "reviews" it
+    learned from, on how many documents had been "decided", and how many "documents" were reviewed blind and not learned
+    from; of enough of these, nDCG@5 of the version "besides", which was in use, as "before", that of this one as
+    "after", and the "difference" with its interval ("value", "low", "high"). All scores are from 0 to 1. decisions: a
+    digest of them. base: the record of the training that it began with.
     """
 
     version: str
     date: str
-    reviews: int
     before: float
     after: float
+    gain: Mapping[str, float]
     blind: Mapping[str, Any]
-    gain: Mapping[str, float] | None = None
+    decisions: str
+    base: Mapping[str, Any]
 
     @classmethod
-    def of(cls, version: Version) -> Self | None:
-        """Read the record of a version; None for one that was trained otherwise, or whose record cannot be read."""
-        try:
-            record = version.record
-            combined = record["trainings"][0]["combined"]
-            date, blind = datetime.fromisoformat(record["added"]), measured_blind(record)
-            before, after = (combined["nDCG@5"][name] for name in ("before", "after"))
-            added, gain = f"{date:%Y-%m-%d %H:%M} UTC", combined.get("gain")
-            return cls(version.name, added, blind["reviews"], before, after, blind, gain)
-        except (TagwrightError, LookupError, TypeError, ValueError):
+    def of(cls, place: Path) -> Self | None:
+        """Read the record of a saved model; None for one that was trained otherwise."""
+        training = manifest_of(place).get("training", {})
+        combined = training.get("combined", {})
+        if BLIND not in combined:
             return None
+        before, after = (combined["nDCG@5"][name] for name in ("before", "after"))
+        date, decisions = f"{saved_at(place):%Y-%m-%d %H:%M} UTC", training["data"]["decisions"]
+        gain, blind, base = combined["gain"], combined[BLIND], training["before"]
+        return cls(place.name, date, before, after, gain, blind, decisions, base)
 
     def sentences(self, folder: str) -> tuple[Text, ...]:
         """Describe what was trained, its scores, and their bias. folder: the name of that of the versions."""
         form = "Version %(version)s of %(folder)s: trained on %(count)s documents, %(date)s."
-        made = Text(form, version=self.version, folder=folder, count=f"{self.reviews:,}", date=self.date)
+        made = Text(form, version=self.version, folder=folder, count=f"{self.blind['reviews']:,}", date=self.date)
         form = (
             "On the documents that it was trained on, nDCG@5 is %(before)s without the decisions and %(after)s with "
             "them (cross-validated). These figures are too good: reviewers accept what they are shown."
         )
         flattered = Text(form, before=_percent(self.before), after=_percent(self.after))
-        return (made, *self._measured(), flattered, *self._expected())
+        return (made, *self._measured(), flattered, self._expected())
 
-    def _expected(self) -> tuple[Text, ...]:
-        if self.gain is None:
-            return ()
+    def _expected(self) -> Text:
         form = (
             "On new documents like these, the decisions bring from %(low)s to %(high)s points (95%% interval) by these "
             "figures."
         )
-        return (Text(form, **{end: f"{100 * self.gain[end]:+.1f}" for end in ("low", "high")}),)
+        return Text(form, **{end: f"{100 * self.gain[end]:+.1f}" for end in ("low", "high")})
 
     def _measured(self) -> tuple[Text, ...]:
         count = f"{self.blind['documents']:,}"
@@ -180,8 +180,8 @@ class Refitter:
     @property
     def last(self) -> Trained | None:
         """The newest version that was trained on decisions, by this server or an earlier one."""
-        newest_first = reversed(list(Models(self.folder)))
-        return next((trained for version in newest_first if (trained := Trained.of(version))), None)
+        newest_first = reversed(model_names(self.folder))
+        return next((trained for name in newest_first if (trained := Trained.of(self.folder / name))), None)
 
     def outcome(self, last: Trained | None) -> tuple[Text, ...]:
         """Describe the last training for the page, a text for each sentence. last: the newest version, see there."""
@@ -221,37 +221,40 @@ class Refitter:
 
     def _train(self, data: TrainingData) -> None:
         """Make a version, and use it if it is clearly better on the documents that were reviewed blind."""
-        model, models = self.review.model.snapshot(), Models(self.folder)
+        model, decisions = self.review.model.snapshot(), _digest(data)
         if model.tagger is not self._served:  # the first training, or another version was put in use
             self._served, self._base = model.tagger, without_reviews(model.tagger)
+        base = json.loads(json.dumps(self._base.training))
+        if (last := self.last) and (last.decisions, last.base) == (decisions, base):
+            form = "Nothing is new: version %(version)s has learned from the same decisions."
+            self.problem = Text(form, version=last.version)
+            return
         trained = self.refit(self._base, data)
-        if model.history == self.folder:
-            number = model.number
-        else:  # the way back
-            number = models.add(model.tagger, after="".join(Versions(self.folder).used[-1:])).name
+        number = model.number
+        if model.history != self.folder:  # the way back
+            number = self._save(model.tagger, use=True)
             self.review.model.keep_versions(self.folder, number)
-        decided = len(self.review.decisions.labels())
-        blind: dict[str, Any] = {"reviews": sum(map(bool, data.labels)), "decided": decided}
+        blind: dict[str, Any] = {"reviews": sum(map(bool, data.labels)), "decided": len(self.review.decisions.labels())}
         blind |= self._measured(trained, model, data, number)
         combined = {**trained.training["combined"], BLIND: blind}
-        record = {**trained.training, "combined": combined, "data": {"decisions": _digest(data)}}
-        trained, known = replace(trained, training=record), {version.name for version in models}
-        added = self._added(models, trained, number if blind.get("difference", {"low": 0})["low"] > 0 else "")
-        if added.name in known:
-            form = "Nothing is new: version %(version)s has learned from the same decisions."
-            self.problem = Text(form, version=added.name)
-
-    def _added(self, models: Models, trained: Tagger, after: str) -> Version:
-        """Add the version. after: the one in use, whose place it takes unless another was promoted; "" for none."""
-        try:
-            added = models.add(trained, after=after)
-        except ChangedError as error:
-            _log.warning("the trained version waits: %s", error)
-            return models.add(trained)
-        if after:
+        record = {**trained.training, "combined": combined, "data": {"decisions": decisions}, "before": base}
+        trained = replace(trained, training=record)
+        is_better = blind.get("difference", {"low": 0})["low"] > 0
+        is_current = in_use(self.folder).name == number
+        name = self._save(trained, use=is_better and is_current)
+        if not is_current:
+            _log.warning("%s: another version than %s was put in use meanwhile, so %s waits", self.folder, number, name)
+        elif is_better:
             self._served = trained
-            self.review.model.swap(trained, datetime.now(UTC), number=added.name, history=self.folder)
-        return added
+            self.review.model.swap(trained, saved_at(self.folder / name), number=name, history=self.folder)
+
+    def _save(self, tagger: Tagger, *, use: bool) -> str:
+        """Save a version, and put it in use if that is wanted; return its name."""
+        place = new_place(self.folder)
+        tagger.save(place)
+        if use:
+            put_in_use(place)
+        return place.name
 
     def _measured(self, trained: Tagger, model: ServedModel, data: TrainingData, number: str) -> Mapping[str, Any]:
         """Compare with the version in use on the documents that were reviewed blind, see `Trained`."""
@@ -261,7 +264,7 @@ class Refitter:
         blind = {text: row for row, text in enumerate(texts) if any(id_ in index for id_ in data.blind[row])}
         rows = sorted(row for text, row in blind.items() if text not in learned)
         if len(rows) < FEWEST:
-            return {"documents": len(rows)}
+            return {"documents": len(rows), "besides": number}
         documents, labels = [data.documents[row] for row in rows], [data.blind[row] for row in rows]
         gain = measured_gain(trained, model.tagger, documents, labels)
         scores = {"after": gain.a, "before": gain.b, "difference": gain.difference.to_json()}
