@@ -22,9 +22,9 @@ from benchmarks import corpora, curve_methods, peer_environments
 from benchmarks.curve import measures
 from benchmarks.machine import CHILDREN, processor_seconds
 
-from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.documents.jsonl import write_jsonl
+from tagwright.readers.run_files import read_run
 from tagwright.types import Document
 
 DEPTH = 101

@@ -20,8 +20,8 @@ from tests.unsure import without_confidences
 
 import tagwright as tw
 from tagwright import sklearn
-from tagwright.data.in_memory import with_labels
 from tagwright.errors import InputError
+from tagwright.readers.documents.in_memory import with_labels
 from tagwright.sklearn import TaggerClassifier
 
 NAMES = ["Bees", "Orchards", "Tax law"]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tagwright import auto, sklearn
     from tagwright.api import compare, evaluate, load, report, train, zero_shot
     from tagwright.data.corpus import Corpus
-    from tagwright.data.run_files import read_run, write_run
-    from tagwright.data.trec import read_qrels, write_qrels
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from tagwright.evaluation.significance import Comparisons
     from tagwright.papers import depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
+    from tagwright.readers.run_files import read_run, write_run
+    from tagwright.readers.trec import read_qrels, write_qrels
     from tagwright.tagger import Evidence, Reason, Suggestion, Suggestions, Tagger
     from tagwright.types import Document, EvidenceSpan, Label, Pair, Retriever, Run, Section, Stage
 
@@ -56,8 +56,8 @@ _PLACES = {
     "tagwright.types": ("Run", "Document", "Section", "Label", "Stage", "Retriever", "EvidenceSpan", "Pair"),
     "tagwright.data.corpus": ("Corpus",),
     "tagwright.data.vocabulary": ("Vocabulary",),
-    "tagwright.data.run_files": ("read_run", "write_run"),
-    "tagwright.data.trec": ("read_qrels", "write_qrels"),
+    "tagwright.readers.run_files": ("read_run", "write_run"),
+    "tagwright.readers.trec": ("read_qrels", "write_qrels"),
     "tagwright.readers.documents.jsonl": ("write_jsonl",),
     "tagwright.errors": ("TagwrightError", "InputError", "ConfigError", "ModelError"),
 }

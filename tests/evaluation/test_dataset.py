@@ -13,9 +13,9 @@ from tagwright.combining.steps import find_last
 from tagwright.combining.thresholds import Thresholds
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
-from tagwright.data.run_files import write_run
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
+from tagwright.readers.run_files import write_run
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.types import Document, Label, Run
 

@@ -13,9 +13,9 @@ import pytest
 
 import tagwright as tw
 from tagwright.data.corpus import Corpus
-from tagwright.data.published import read_candidates
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
+from tagwright.readers.published import read_candidates
 from tagwright.types import Distribution, Floats
 
 TITLES = {"3": "Red lamp", "0": "Lamp", "B7": "Green desk", "1": "Desk"}

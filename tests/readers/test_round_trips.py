@@ -15,12 +15,12 @@ import tagwright
 from tagwright.core.display import for_programs
 from tagwright.data.corpus import Corpus
 from tagwright.data.keywords import read_keywords, write_keywords
-from tagwright.data.run_files import read_run, run_lines, write_run
-from tagwright.data.trec import read_qrels, write_qrels
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.readers.lines import table_lines, write_lines
+from tagwright.readers.run_files import read_run, run_lines, write_run
+from tagwright.readers.trec import read_qrels, write_qrels
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Decision

@@ -1,6 +1,6 @@
 """The Python interface, for `import tagwright as tw`: make, train, load and evaluate taggers.
 
-Documents and labels may be given as `data.in_memory` says: texts, Documents, records, columns and tables of pandas,
+Documents and labels may be given as `readers.documents.in_memory` says: texts, Documents, records, columns and tables of pandas,
 polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.
 """
 
@@ -14,10 +14,10 @@ from tagwright.core.checked import UnknownOptionError, check_names, named_argume
 from tagwright.core.outputs import check_output
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
-from tagwright.data.in_memory import Texts, with_labels
 from tagwright.data.vocabulary import Labels, label_test, to_vocabulary
 from tagwright.encoders.device import Device, Precision, model_settings
 from tagwright.errors import ConfigError
+from tagwright.readers.documents.in_memory import Texts, with_labels
 from tagwright.readers.limits import within_limits
 from tagwright.tagger import Tagger
 from tagwright.types import Run

@@ -13,9 +13,14 @@ from tagwright.combining.confidence import LIKELY, confidence_level, squash_scor
 from tagwright.combining.steps import Estimate
 from tagwright.core.checked import show
 from tagwright.core.display import escape_controls, for_programs, plural
-from tagwright.data import trec
 from tagwright.data.paragraphs import headings_at
-from tagwright.data.run_files import (
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.graph.neighbours import NetworkEvidence
+from tagwright.readers import trec, workbooks
+from tagwright.readers.documents.annotation_tools import Shown, tool_lines
+from tagwright.readers.labels.languages import language_subtag
+from tagwright.readers.lines import ENDS
+from tagwright.readers.run_files import (
     COLUMNS,
     NUMBERS,
     csv_lines,
@@ -24,12 +29,6 @@ from tagwright.data.run_files import (
     suggestion_record,
     table_row,
 )
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.graph.neighbours import NetworkEvidence
-from tagwright.readers import workbooks
-from tagwright.readers.documents.annotation_tools import Shown, tool_lines
-from tagwright.readers.labels.languages import language_subtag
-from tagwright.readers.lines import ENDS
 from tagwright.tagger import Reason, Suggestion, Suggestions, Tagger
 from tagwright.tagger.reasons import legend, meanings
 from tagwright.types import Document, EvidenceSpan, Label

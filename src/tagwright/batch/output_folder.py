@@ -28,9 +28,9 @@ from tagwright.core.atomic import (
 from tagwright.core.checked import AtLeastOne, show
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.run_files import COLUMNS
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.readers.lines import unescape_formula
+from tagwright.readers.run_files import COLUMNS
 from tagwright.tagger.acceptance import SuggestOptions
 
 FileFormat = Literal["jsonl", "trec", "csv", "parquet"]

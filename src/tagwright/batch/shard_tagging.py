@@ -12,9 +12,9 @@ from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
 from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.run_files import COLUMNS, RunFormat, csv_lines, run_digest, run_lines, table_row
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
+from tagwright.readers.run_files import COLUMNS, RunFormat, csv_lines, run_digest, run_lines, table_row
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run, list_or_nones, shortest
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from tagwright.data.subjects import SOURCES, number_in, source_code
+from tagwright.data.subjects import recognise_source as recognise_source
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.catalogue import Field
 from tagwright.readers.documents.sections import one_line
-from tagwright.readers.sources import SOURCES, number_in, source_code
-from tagwright.readers.sources import recognise_source as recognise_source
 from tagwright.types import Label, Run, list_or_nones
 from tagwright.version import __version__
 

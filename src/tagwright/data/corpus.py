@@ -20,10 +20,10 @@ from tagwright.core.outputs import write_output
 from tagwright.core.progress import note
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
-from tagwright.data.in_memory import Texts, locate_documents
 from tagwright.errors import InputError, one_line_of, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.files import open_sources
+from tagwright.readers.documents.in_memory import Texts, locate_documents
 from tagwright.readers.documents.records import Located, check_document
 from tagwright.readers.lines import Place
 from tagwright.types import Document, Longs

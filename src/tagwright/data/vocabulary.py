@@ -23,12 +23,13 @@ from tagwright.core.checked import find_nearest, show
 from tagwright.core.display import FIRST, html_table, list_first, plural
 from tagwright.core.extras import require
 from tagwright.core.garbage import pause_collection
-from tagwright.data import in_memory
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, write_labels
+from tagwright.data.subjects import is_address, main_code, names_of_source, recognise_source, source_of
 from tagwright.data.text_languages import TextLanguages
 from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.documents import in_memory
 from tagwright.readers.documents.catalogue import last_part, read_reference, with_sources
 from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, split_labels
 from tagwright.readers.documents.html import label_without_tags
@@ -47,7 +48,6 @@ from tagwright.readers.lines import (
     table_lines,
     write_lines,
 )
-from tagwright.readers.sources import is_address, main_code, names_of_source, recognise_source, source_of
 from tagwright.readers.workbooks import write_workbook
 from tagwright.text.language import ALL, AUTO, check, likely
 from tagwright.text.words import clean

@@ -12,11 +12,7 @@ import numpy as np
 from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without_thresholds
 from tagwright.core.display import list_first
 from tagwright.core.progress import bar
-from tagwright.data import run_files
 from tagwright.data.corpus import Corpus, folded_key, text_digests, text_groups
-from tagwright.data.in_memory import with_labels
-from tagwright.data.published import read_label_filter
-from tagwright.data.trec import read_qrels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import scores
@@ -31,6 +27,10 @@ from tagwright.evaluation.metrics import (
 )
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
+from tagwright.readers import run_files
+from tagwright.readers.documents.in_memory import with_labels
+from tagwright.readers.published import read_label_filter
+from tagwright.readers.trec import read_qrels
 from tagwright.tagger import BATCH, Tagger
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.tagger.cut import allowed_by, cut_ranking

@@ -30,11 +30,11 @@ from tagwright.core.saved import (
     write_manifest,
 )
 from tagwright.core.versions import in_use
-from tagwright.data.in_memory import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError, InputError, ModelError, option
 from tagwright.graph.neighbours import NetworkEvidence
+from tagwright.readers.documents.in_memory import Single, Texts, is_single, to_documents
 from tagwright.registry import load_part, load_retriever, saved_kind
 from tagwright.stages.by_language import ByLanguage, unwrap_stage
 from tagwright.stages.evidence import ComparesWords

@@ -57,7 +57,7 @@ def enrich(
     from tagwright.catalogues.copies import check, read_records
     from tagwright.catalogues.subjects import of_run
     from tagwright.core.display import plural
-    from tagwright.data.run_files import keep_matching, read_run
+    from tagwright.readers.run_files import keep_matching, read_run
     from tagwright.tagger import batches
     from tagwright.tagger.acceptance import SuggestOptions
     from tagwright.tagger.cut import cut_ranking

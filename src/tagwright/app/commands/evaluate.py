@@ -65,10 +65,10 @@ def evaluate(
     from tagwright.app import inputs, render
     from tagwright.combining.thresholds import parse_aim
     from tagwright.core.atomic import check_replaceable, saved_version
-    from tagwright.data.published import read_candidates
     from tagwright.evaluation import dataset, scores
     from tagwright.evaluation.none_fits import tell_apart
     from tagwright.evaluation.report import page
+    from tagwright.readers.published import read_candidates
     from tagwright.tagger.pipeline import KIND
 
     itself = output and chosen.model and output.resolve() == chosen.model.resolve()

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from tagwright.core.display import plural
 from tagwright.core.progress import note
+from tagwright.data.subjects import CHOSEN_SOURCE, LABEL_SOURCE, source_code
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.columns import Columns, remedy, split_labels
@@ -19,7 +20,6 @@ from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import leave_out_unreadable
-from tagwright.readers.sources import CHOSEN_SOURCE, LABEL_SOURCE, source_code
 from tagwright.types import Document, Section
 
 _log = logging.getLogger(__name__)

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 from tagwright.core.checked import find_nearest, show
 from tagwright.core.display import list_first, plural
+from tagwright.data.subjects import CHOSEN_SOURCE, LABEL_SOURCE, SOURCES
 from tagwright.errors import ConfigError, option
 from tagwright.readers.account import say
 from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
@@ -33,7 +34,6 @@ from tagwright.readers.headers import (
 )
 from tagwright.readers.limits import current_limits
 from tagwright.readers.lines import Place
-from tagwright.readers.sources import CHOSEN_SOURCE, LABEL_SOURCE, SOURCES
 
 Record: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = Mapping[str, str]

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
+from tagwright.data.subjects import is_address, source_code
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, to_documents
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.markup import HTML
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
 from tagwright.readers.documents.xml import Prose, read_elements
-from tagwright.readers.sources import is_address, source_code
 from tagwright.types import Document
 
 _VALUE = Prose()

@@ -15,6 +15,7 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 
 from tagwright.core.display import list_first
 from tagwright.core.extras import require
+from tagwright.data.subjects import source_code
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import (
     Field,
@@ -32,7 +33,6 @@ from tagwright.readers.documents.sections import keep_present, years
 from tagwright.readers.documents.xml import read_elements
 from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import is_utf8, open_bytes
-from tagwright.readers.sources import source_code
 from tagwright.types import Document
 
 END = b"\x1d"

@@ -13,12 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import show
 from tagwright.core.display import list_first
+from tagwright.data.subjects import LABEL_SOURCE, source_code
 from tagwright.errors import InputError, option
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
-from tagwright.readers.sources import LABEL_SOURCE, source_code
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
 

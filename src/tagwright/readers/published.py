@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tagwright.core.checked import show
-from tagwright.data.trec import label_with
 from tagwright.errors import InputError
 from tagwright.readers.lines import Place, id_field, ids_field, json_lines, open_lines
+from tagwright.readers.trec import label_with
 from tagwright.types import Run
 
 CANDIDATES = ("candidates", "predicted_label", "matched_label")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagwright.data.run_files import read_run, write_run
-from tagwright.data.trec import read_qrels, write_qrels
 from tagwright.errors import InputError
+from tagwright.readers.run_files import read_run, write_run
+from tagwright.readers.trec import read_qrels, write_qrels
 from tagwright.text.words import clean
 from tagwright.types import Run
 

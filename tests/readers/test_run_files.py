@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagwright.data.run_files import read_run, write_run
 from tagwright.errors import InputError
+from tagwright.readers.run_files import read_run, write_run
 from tagwright.types import Run
 
 DOCUMENTS = ["d1", "d2"]

@@ -1,4 +1,4 @@
-"""Read and write run files: JSON lines, one document a line, or a run of TREC, see `data.trec`.
+"""Read and write run files: JSON lines, one document a line, or a run of TREC, see `readers.trec`.
 
 One line per document, `{"id": document id, "suggestions": [{"label": id, "score": number}, ...]}`, best first. Each
 suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences where all of its suggestions have one.
@@ -17,9 +17,9 @@ import numpy as np
 
 from tagwright.core.checked import show
 from tagwright.core.display import plural
-from tagwright.data import trec
 from tagwright.data.corpus import ids_of, text_key
 from tagwright.errors import InputError
+from tagwright.readers import trec
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import skip
 from tagwright.readers.lines import (

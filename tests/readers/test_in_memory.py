@@ -11,10 +11,10 @@ import pytest
 
 import tagwright as tw
 from tagwright.data.corpus import Corpus
-from tagwright.data.in_memory import to_documents, with_labels
 from tagwright.data.vocabulary import Vocabulary, to_vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.description import describe
+from tagwright.readers.documents.in_memory import to_documents, with_labels
 from tagwright.sklearn import TaggerClassifier
 from tagwright.types import Document, Label
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.data.published import read_candidates, read_label_filter
 from tagwright.errors import InputError
+from tagwright.readers.published import read_candidates, read_label_filter
 
 LABELS = {"7": 0, "8": 1, "9": 2}
 
