@@ -23,9 +23,9 @@ from tagwright.combining.steps import find_last
 from tagwright.combining.thresholds import Thresholds
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
+from tagwright.data.texts import to_documents
 from tagwright.encoders.static import distil
 from tagwright.evaluation.dataset import evaluation_set, tag, tune
-from tagwright.readers.documents.in_memory import to_documents
 from tagwright.tagger import Tagger
 
 FOLDER = Path(__file__).resolve().parent / "fixtures" / "taggers"

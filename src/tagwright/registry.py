@@ -57,6 +57,17 @@ ENCODERS: Mapping[str, str] = {"e5-small-q4.bin": "tagwright.encoders.four_bit"}
 """Encoders that are one file, in their package as in a saved tagger: its name -> the module that reads it, with `FILE`,
 `architecture(folder)`, `read(folder)` and `write_model(folder, target)`."""
 
+READERS: Mapping[str, str] = {
+    "read_documents": "tagwright.readers.documents.files",
+    "corpus_of": "tagwright.readers.documents.in_memory",
+    "locate_documents": "tagwright.readers.documents.in_memory",
+    "read_labels": "tagwright.readers.labels.files",
+    "to_vocabulary": "tagwright.readers.labels.files",
+    "write_labels": "tagwright.readers.labels.files",
+}
+"""Functions that read what `Corpus`, `Vocabulary` and taggers are given but cannot read themselves, and their modules:
+a program that tags texts with labels from memory loads no reader."""
+
 OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS}
 "Our own parts of a saved tagger: class -> module. Each class has a `load(folder, labels)`."
 
@@ -66,6 +77,12 @@ COMMANDS = (
 )  # fmt: skip
 """Our commands, in the order of `tagwright --help`: each is the function of its name in the module of its name in
 `tagwright.app.commands`."""
+
+
+def reader(name: str) -> Callable[..., Any]:
+    """One of the functions of `READERS`."""
+    read: Callable[..., Any] = getattr(import_module(READERS[name]), name)
+    return read
 
 
 @dataclass(frozen=True)

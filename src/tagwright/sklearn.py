@@ -23,9 +23,11 @@ from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without
 from tagwright.core.checked import AtLeastOne, UnknownOptionError, say_expected, show
 from tagwright.core.steps import digest
 from tagwright.data.corpus import take_documents, text_groups
-from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
+from tagwright.data.texts import Texts, to_documents
+from tagwright.data.vocabulary import Labels, Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.in_memory import Texts, is_indicator, to_documents, with_labels
+from tagwright.readers.documents.in_memory import is_indicator, with_labels
+from tagwright.readers.labels.files import to_vocabulary
 from tagwright.stages.linear.stage import BOUNDARY
 from tagwright.tagger import Tagger, batches
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions

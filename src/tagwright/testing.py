@@ -16,9 +16,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
+from tagwright.data.texts import Texts, to_documents
+from tagwright.data.vocabulary import Labels, Vocabulary
 from tagwright.errors import TagwrightError, class_and_message
-from tagwright.readers.documents.in_memory import Texts, to_documents
+from tagwright.readers.labels.files import to_vocabulary
 from tagwright.registry import saved_kind
 from tagwright.tagger.zero_shot import TITLE_MATCH, WEIGHTS
 from tagwright.types import Distribution, Document, Longs, Retriever, Run, Stage

@@ -35,7 +35,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def trained(quick_auto: None, data: list[str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a tagger that was trained in at most five minutes, and what was said."""
     folder = tmp_path_factory.mktemp("trained") / "out"
-    return folder, run("train", "auto", *data, "--output", str(folder), "--set", "minutes=5", "--verbose", *QUICK).stderr
+    return folder, run(
+        "train", "auto", *data, "--output", str(folder), "--set", "minutes=5", "--verbose", *QUICK
+    ).stderr
 
 
 def run(*arguments: str) -> Result:

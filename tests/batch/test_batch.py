@@ -25,9 +25,9 @@ from tagwright.batch.local_processes import Tagged
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
 from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.batch.shards import Shard
-from tagwright.data.vocabulary import to_vocabulary
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
+from tagwright.readers.labels.files import to_vocabulary
 from tagwright.readers.run_files import read_run
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions

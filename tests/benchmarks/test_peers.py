@@ -16,8 +16,8 @@ from benchmarks import corpora, peer_environments, peer_tables, peers
 from benchmarks.peer_jobs import Peer, Task, ask, measure, prepare
 from benchmarks.peer_runners import protocol
 
+from tagwright.data.records import to_record
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.records import to_record
 from tagwright.types import Document, Label, Section
 
 FREQUENT = Peer("made-up", "tests.benchmarks.frequent_peer")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.data import vocabulary
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.labels import skos
+from tagwright.readers.labels import files, skos
 from tagwright.types import Label
 
 BIRDS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -68,7 +67,7 @@ def test_another_content_language_format_or_version_is_parsed_anew(
     assert Vocabulary.read(path, language="de")[0].name == "V\u00f6gel"
     written(tmp_path, "a.ttl", BIRDS.replace('"Birds"', '"Aves"'))
     assert Vocabulary.read(path)[0].name == "Aves"
-    monkeypatch.setattr(vocabulary, "PARSER", -1)
+    monkeypatch.setattr(files, "PARSER", -1)
     Vocabulary.read(path)
     assert len(parsed) == 4
 

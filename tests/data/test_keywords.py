@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tagwright.data.keywords import read_keywords, write_keywords
+from tagwright.data.keywords import keyword_records
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
+from tagwright.readers.keywords import read_keywords
 from tagwright.types import Label
 
 BEES, OAK = Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Oak",))
@@ -16,8 +16,8 @@ LABELS = Vocabulary([BEES, OAK])
 
 def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
     path = tmp_path / "keywords.jsonl"
-    write_keywords(LABELS, {"1": ("honey", "wing"), "2": ()}, path)
-    assert json.loads(path.read_text()) == {"id": "1", "name": "Bees", "keywords": ["honey", "wing"]}
+    written = keyword_records(LABELS, {"1": ("honey", "wing"), "2": ()})
+    assert list(written) == [{"id": "1", "name": "Bees", "keywords": ["honey", "wing"]}]
     path.write_text('{"id": "2", "keywords": ["acorn", " "]}\n\n{"id": 1, "keywords": null}\n')
     assert read_keywords(path) == {"2": ("acorn",), "1": ()}
 

@@ -15,6 +15,7 @@ from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Format, Vocabulary
 from tagwright.errors import ConfigError, InputError
+from tagwright.readers.labels.files import label_lines, read_labels
 from tagwright.types import Document, Label
 
 ANIMALS = Label("1", ("Animals", "Fauna"), "What moves.")
@@ -451,7 +452,7 @@ def test_an_id_that_is_no_uri_becomes_a_relative_one(tmp_path: Path) -> None:
 
 def test_a_list_of_names_cannot_be_written() -> None:
     with pytest.raises(ConfigError, match="a list of names cannot hold a vocabulary"):
-        ZOO.lines("names")
+        label_lines(ZOO, "names")
 
 
 def test_descriptions_and_names_by_language_are_chosen_alike_from_every_file(tmp_path: Path) -> None:
@@ -507,7 +508,7 @@ def test_json_names_by_language(tmp_path: Path, language: str | None, names: tup
 def test_names_that_are_given_beside_those_by_language_stay_unless_a_language_is_asked_for(tmp_path: Path) -> None:
     labels = [Label("1", ("Birds",), languages=(("en", "Birds"), ("de", "Vögel"))), Label("2", ("Owls",))]
     Vocabulary(labels).write(tmp_path / "zoo.jsonl")
-    assert list(Vocabulary.read(tmp_path / "zoo.jsonl", likely=lambda: "de")) == labels
+    assert list(read_labels(tmp_path / "zoo.jsonl", likely=lambda: "de")) == labels
     german = Vocabulary.read(tmp_path / "zoo.jsonl", language="de")
     assert [label.names for label in german] == [("Vögel",), ("Owls",)]
     assert list(Vocabulary.read(tmp_path / "zoo.jsonl", language="finnish")) == labels  # the stemmer's, not theirs

@@ -8,6 +8,7 @@ import pytest
 from tests.combining.test_thresholds import suggested
 from tests.fixed import Fixed
 
+from tagwright.api.evaluating import read_run
 from tagwright.combining.confidence import Curve
 from tagwright.combining.steps import find_last
 from tagwright.combining.thresholds import Thresholds
@@ -49,7 +50,7 @@ def test_a_run_is_aligned_with_what_is_scored(task: dataset.EvaluationSet) -> No
 
 def test_a_run_file_is_aligned_with_what_is_scored(task: dataset.EvaluationSet, tmp_path: Path) -> None:
     write_run(RUN, CORPUS.ids, LABELS.ids, tmp_path / "run.jsonl")
-    assert rows(dataset.read_run(tmp_path / "run.jsonl", task)) == [[0, 1], [2]]
+    assert rows(read_run(tmp_path / "run.jsonl", task)) == [[0, 1], [2]]
 
 
 def test_the_ceilings_of_a_tagger(task: dataset.EvaluationSet) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tagwright as tw
+from tagwright.api.evaluating import read_evaluation_set
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
@@ -147,7 +148,7 @@ def test_a_toy_set_is_measured_as_by_beir_and_pyxclib(without: str, tmp_path: Pa
     documents = Corpus.read(written(tmp_path / "tst.json.gz", texts))
     (tmp_path / "filter_labels_test.txt").write_text(FILTER)
     label_filter = tmp_path / "filter_labels_test.txt" if without == "label_filter" else None
-    task = dataset.evaluation_set(documents, labels, exclude_self=without == "exclude_self", label_filter=label_filter)
+    task = read_evaluation_set(documents, labels, exclude_self=without == "exclude_self", label_filter=label_filter)
     lines = [json.dumps({"id": uid, "candidates": among.split()}) for uid, among in CANDIDATES.items()]
     (tmp_path / "candidates.json").write_text("\n".join(lines))
     given = read_candidates(tmp_path / "candidates.json", list(TOY), labels.index) if without == "candidates" else None

@@ -10,10 +10,10 @@ import pytest
 from tests.readers.reading import read, written
 
 from tagwright.data.corpus import Corpus
+from tagwright.data.records import LISTS
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.readers.headers import DOCUMENT, LABEL, MORE_LABELS
-from tagwright.readers.labels.jsonl import LISTS
 from tagwright.types import Document, Label
 
 FILES = ["csv", "tsv", "xlsx", "jsonl", "json", "parquet", "arrow"]

@@ -14,7 +14,6 @@ from tests.readers.reading import read, same_folder
 import tagwright
 from tagwright.core.display import for_programs
 from tagwright.data.corpus import Corpus
-from tagwright.data.keywords import read_keywords, write_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.readers.documents.jsonl import write_jsonl
@@ -61,7 +60,7 @@ def records(ids: Sequence[str], path: Path) -> Sequence[str]:
 
 def corpus(ids: Sequence[str], path: Path) -> Sequence[str]:
     Corpus.of([Document(ids[0], "Bees", labels=(ids[1],))]).save(path)
-    (found,) = Corpus.open(path)
+    (found,) = Corpus.read(path)
     return [found.id, *found.labels]
 
 
@@ -85,12 +84,6 @@ def qrels(ids: Sequence[str], path: Path) -> Sequence[str]:
     return [*found, ids[1]] if not nothing else []
 
 
-def keywords(ids: Sequence[str], path: Path) -> Sequence[str]:
-    write_keywords([Label(ids[0], ("Bees",))], {ids[0]: (ids[1],)}, path)
-    ((label, words),) = read_keywords(path).items()
-    return [label, *words]
-
-
 def labels(ids: Sequence[str], path: Path) -> Sequence[str]:
     Vocabulary([Label(ids[0], (ids[1],)), Label("other", ("Other",), broader=(ids[0],))]).write(path)
     first, second = Vocabulary.read(path)
@@ -107,7 +100,6 @@ TRIPS: dict[str, Trip] = {
     "run.jsonl": run("jsonl"),
     "run.trec": run("trec"),
     "gold.qrels": qrels,
-    "keywords.jsonl": keywords,
     "labels.jsonl": labels,
     "labels.csv": labels,
     "labels.tsv": labels,
@@ -145,33 +137,6 @@ def test_ids_and_names_come_back_as_they_were(
         assert list(found) == ids or (name in SAYING and caplog.messages)
 
 
-WRITERS = {
-    "readers/documents/jsonl.py": "documents.jsonl",
-    "data/run_files.py": "run.jsonl, run.trec; nothing here reads a table of suggestions",
-    "data/trec.py": "gold.qrels",
-    "data/keywords.py": "keywords.jsonl",
-    "data/vocabulary.py": "labels.*",
-    "review/export.py": "export.*",
-    "app/commands/labels.py": "documents as documents.jsonl; descriptions are texts of a model",
-    "server/start_pages.py": "cells to paste into a spreadsheet",
-    "evaluation/scores.py": "a table for spreadsheets, which nothing here reads",
-    "catalogues/copies.py": "records are copied byte by byte",
-    "catalogues/tables.py": "cells are changed in a copy; `test_enrich_tables.py` reads each of them again",
-}
-"Modules that write files of lines, and the formats above that try them."
-
-
-def test_each_writer_is_tried() -> None:
-    root = Path(tagwright.__file__).parent
-    writing = r"\b(write_lines|table_lines|replace_bytes|write_json_lines|csv\.writer|escape_formula)\b"
-    found = {
-        path.relative_to(root).as_posix()
-        for path in root.rglob("*.py")
-        if re.search(writing, path.read_text(encoding="utf-8"))
-    }
-    assert found - {"readers/lines.py"} == {*WRITERS}
-
-
 def test_tables_that_people_open_hold_no_formulas() -> None:
     """Each module that writes rows of cells escapes formulas, but for TSV of suggestions and for vocabularies, which
     programs read."""
@@ -181,8 +146,16 @@ def test_tables_that_people_open_hold_no_formulas() -> None:
         text = re.sub(r"^from .* import .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         if re.search(writing, text):
             tables[path.relative_to(root).as_posix()] = "escape_formula" in text
-    assert {"review/export.py", "data/run_files.py", "server/start_pages.py", "evaluation/scores.py"} <= tables.keys()
-    assert [name for name, escapes in tables.items() if not escapes] == ["app/suggestions.py", "data/vocabulary.py"]
+    assert {
+        "review/export.py",
+        "readers/run_files.py",
+        "server/start_pages.py",
+        "evaluation/scores.py",
+    } <= tables.keys()
+    assert [name for name, escapes in tables.items() if not escapes] == [
+        "app/suggestions.py",
+        "readers/labels/files.py",
+    ]
 
 
 def test_tsv_keeps_what_it_can_hold_and_refuses_the_rest() -> None:

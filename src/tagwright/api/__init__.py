@@ -1,7 +1,7 @@
 """The Python interface, for `import tagwright as tw`: make, train, load and evaluate taggers.
 
-Documents and labels may be given as `readers.documents.in_memory` says: texts, Documents, records, columns and tables of pandas,
-polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.
+Documents may be texts, Documents, records, columns and tables of pandas, polars, Arrow and Hugging Face, a Corpus, a
+Path; labels names, Labels, records, tables, mappings, a Vocabulary, the name of a file.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from tagwright.core.checked import UnknownOptionError, check_names, named_argume
 from tagwright.core.outputs import check_output
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
-from tagwright.data.vocabulary import Labels, label_test, to_vocabulary
+from tagwright.data.texts import Texts
+from tagwright.data.vocabulary import Labels, label_test
 from tagwright.encoders.device import Device, Precision, model_settings
 from tagwright.errors import ConfigError
-from tagwright.readers.documents.in_memory import Texts, with_labels
-from tagwright.readers.limits import within_limits
+from tagwright.readers.documents.in_memory import corpus_of, with_labels
+from tagwright.readers.labels.files import to_vocabulary
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
+    from tagwright.api.evaluating import EvaluationArguments
     from tagwright.api.option_types import TrainOptions, ZeroShotOptions
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.dataset import EvaluationArguments
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
 
@@ -258,9 +259,9 @@ def report(
 
 def _check_rules_of_runs(rules: EvaluationArguments) -> None:
     """Raise UnknownOptionError for an unknown argument, ConfigError for conditions, which need documents."""
-    from tagwright.evaluation import dataset
+    from tagwright.api.evaluating import EvaluationArguments
 
-    check_names(rules, dataset.EvaluationArguments.__annotations__)
+    check_names(rules, EvaluationArguments.__annotations__)
     arranged = rules.get("per_branch") or rules.get("hierarchy", "ranked") != "ranked"
     if arranged or rules.get("only") or rules.get("without"):
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
@@ -301,9 +302,10 @@ def _suggest_for_each(
     measures: Sequence[str] | None = None,
 ) -> tuple[dataset.EvaluationSet, dict[str, Any]]:
     """The evaluation set, and what each tagger and run suggests for it: a Run, or a list where several are given."""
+    from tagwright.api.evaluating import EvaluationArguments, read_evaluation_set
     from tagwright.evaluation import dataset
 
-    check_names(rules, dataset.EvaluationArguments.__annotations__)
+    check_names(rules, EvaluationArguments.__annotations__)
     taggers = [each for group in found.values() for each in _group(group) if isinstance(each, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary
@@ -315,7 +317,7 @@ def _suggest_for_each(
         if list(other.vocabulary.ids) != list(vocabulary.ids):
             raise ConfigError("the taggers have different vocabularies; give them one: tagger.with_labels(labels)")
     seen = None if train is None else _corpus(train, None, vocabulary)
-    task = dataset.evaluation_set(_corpus(gold, y, vocabulary), vocabulary, seen, **rules)
+    task = read_evaluation_set(_corpus(gold, y, vocabulary), vocabulary, seen, **rules)
     deepest = dataset.depth_for(measures)
 
     def suggest(name: str, each: Tagger | Run) -> Run:
@@ -333,6 +335,6 @@ def _origin(given: object) -> str:
 
 def _corpus(documents: Texts, y: Iterable[Any] | None, labels: Labels | None) -> Corpus:
     """The documents. labels: tell columns of labels from others; read only where a table has such a column."""
-    with within_limits(is_label=None if labels is None else label_test(lambda: to_vocabulary(labels))):
-        corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+    is_label = None if labels is None else label_test(lambda: to_vocabulary(labels))
+    corpus = documents if isinstance(documents, Corpus) else corpus_of(documents, is_label=is_label)
     return corpus if y is None else Corpus.of(with_labels(corpus, y))

@@ -15,10 +15,9 @@ from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, suggest
 from tagwright.catalogues.tables import FORMATS, write_table
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
-from tagwright.data.subjects import recognise_source
+from tagwright.data.subjects import read_reference, recognise_source
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, TagwrightError, on_command_line, option
-from tagwright.readers.documents.catalogue import read_reference
 from tagwright.readers.limits import within_limits
 from tagwright.review.applied import LeftOut, Outcome, outcomes
 

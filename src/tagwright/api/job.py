@@ -41,13 +41,16 @@ from tagwright.data.corpus import (
     was_reviewed_blind,
 )
 from tagwright.data.gold import known_labels, sample_labels, sample_pairs
-from tagwright.data.keywords import Keywords, read_keywords
-from tagwright.data.vocabulary import Labels, Unknown, Vocabulary, to_vocabulary
+from tagwright.data.keywords import Keywords
+from tagwright.data.vocabulary import Labels, Unknown, Vocabulary
 from tagwright.encoders.given import find
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.metrics import mark_labelled
 from tagwright.monitoring import training_profile
+from tagwright.readers.documents.columns import hint_at_labels
+from tagwright.readers.keywords import read_keywords
+from tagwright.readers.labels.files import to_vocabulary
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
@@ -259,6 +262,7 @@ class Job:
         model = {"model": base} if base else {}
         if method.learns == "nothing":
             return {}, NO_GOLD, NO_ROWS
+        hint_at_labels(documents, vocabulary)
         from tagwright.evaluation.holdout import without_rows
 
         if "reviews" in method.accepts:  # these measure themselves what they gain: no check
@@ -294,7 +298,7 @@ class Job:
         """Gold labels that training does not use, and the rows to check on; no rows without a check."""
         from tagwright.evaluation.holdout import validation_rows
 
-        gold = vocabulary.gold(vocabulary.with_hint(documents), unknown="ignore")
+        gold = vocabulary.gold(documents, unknown="ignore")
         rows = validation_rows(gold, documents, supervised=False) if self.check else NO_ROWS
         if self.check and not len(rows):
             note("not compared with the untrained method, for which 20 documents with labels are needed")

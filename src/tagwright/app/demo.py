@@ -21,12 +21,11 @@ import numpy as np
 
 from tagwright.app.render import WIDTH, shorten
 from tagwright.core.display import escape_controls
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary import ARROW, Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.dataset import DEPTH
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.tables import percent
-from tagwright.readers.labels.term_lists import ARROW
 from tagwright.tagger import Evidence, zero_shot
 from tagwright.types import Document, Label
 

@@ -21,14 +21,16 @@ from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import FILE, saved_at
 from tagwright.core.workers import often_switched
 from tagwright.data.corpus import Corpus, repeated_id
-from tagwright.data.vocabulary import Vocabulary, label_test, to_vocabulary
+from tagwright.data.text_languages import language_subtag, with_names_in
+from tagwright.data.vocabulary import Vocabulary, label_test
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_columns
-from tagwright.readers.documents.files import open_sources
+from tagwright.readers.documents.files import open_sources, read_documents
 from tagwright.readers.documents.records import Located
-from tagwright.readers.labels.languages import choose_languages, language_subtag, with_names_in
-from tagwright.readers.limits import each_within_limits, skip, within_limits
+from tagwright.readers.labels.files import to_vocabulary
+from tagwright.readers.labels.languages import choose_languages
+from tagwright.readers.limits import each_within_limits, skip
 from tagwright.tagger import Suggestions, Tagger
 from tagwright.text.language import (
     AUTO,
@@ -171,8 +173,7 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
 
 def read(docs: Sequence[str], reading: Reading, chosen: Basis) -> Corpus:
     """The documents, all of which are read and checked. chosen: as for `sources`. Raises ConfigError, InputError."""
-    with within_limits(is_label=_label_test(chosen)):
-        return Corpus.read(*docs, **options_of(reading))
+    return read_documents(*docs, **options_of(reading), is_label=_label_test(chosen))
 
 
 def _label_test(chosen: Basis) -> Callable[[str], bool] | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.core.display import escape_controls, for_programs, plural, print_json
 from tagwright.core.extras import require
+from tagwright.data.records import to_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.data.vocabulary_changes import VocabularyChanges
 from tagwright.errors import ConfigError
@@ -22,7 +23,6 @@ from tagwright.evaluation.metrics import CEILING_DEPTHS
 from tagwright.evaluation.scores import Scores, slice_rows
 from tagwright.evaluation.significance import Comparisons
 from tagwright.graph.network import Coverage
-from tagwright.readers.documents.records import to_record
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from tagwright.combining.steps import Estimate
 from tagwright.core.checked import show
 from tagwright.core.display import escape_controls, for_programs, plural
 from tagwright.data.paragraphs import headings_at
+from tagwright.data.text_languages import language_subtag
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import trec, workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
-from tagwright.readers.labels.languages import language_subtag
 from tagwright.readers.lines import ENDS
 from tagwright.readers.run_files import (
     COLUMNS,

@@ -22,9 +22,9 @@ from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
 from tagwright.data.corpus import distinct_texts
 from tagwright.data.gold import excludes_self
+from tagwright.data.subjects import relabel_document
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option, setting
-from tagwright.readers.documents.catalogue import relabel_document
 from tagwright.stages.by_language import change_stage, unwrap_stage
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical

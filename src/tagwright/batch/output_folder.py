@@ -26,10 +26,10 @@ from tagwright.core.atomic import (
     report_write_errors,
 )
 from tagwright.core.checked import AtLeastOne, show
+from tagwright.core.display import unescape_formula
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.readers.lines import unescape_formula
 from tagwright.readers.run_files import COLUMNS
 from tagwright.tagger.acceptance import SuggestOptions
 

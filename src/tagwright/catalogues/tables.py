@@ -10,14 +10,15 @@ from typing import NamedTuple, TypeAlias
 from tagwright.catalogues.cells import Rows, change_text, change_workbook
 from tagwright.catalogues.subjects import NewSubject
 from tagwright.core.checked import show
-from tagwright.core.display import plural
+from tagwright.core.display import plural, unescape_formula
 from tagwright.data.subjects import SOURCES, main_code
+from tagwright.data.texts import Columns
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.columns import SAMPLE, Columns, format_list, parse_list, split_labels, subject_columns
+from tagwright.readers.documents.columns import SAMPLE, format_list, parse_list, split_labels, subject_columns
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tables import column_names, header_of, table_rows
 from tagwright.readers.limits import PICTURES, read_whole
-from tagwright.readers.lines import Place, longer_cell, open_bytes, replace_bytes, unescape_formula
+from tagwright.readers.lines import Place, longer_cell, open_bytes, replace_bytes
 from tagwright.readers.workbooks import sheet_part
 
 _log = logging.getLogger(__name__)

@@ -15,11 +15,11 @@ import re
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from tagwright.core.atomic import delete, replace_file, report_write_errors
 from tagwright.errors import ConfigError, TagwrightError
@@ -286,3 +286,11 @@ def _size(path: Path) -> int:
     with suppress(OSError):  # another process has just removed it
         return path.stat().st_size
     return 0
+
+
+def file_key(file: IO[bytes], options: Iterable[object]) -> bytes:
+    """Return the key of what is made from the rest of a file with these options."""
+    key = hashlib.blake2b(repr(tuple(options)).encode(), digest_size=20)
+    while chunk := file.read(1 << 20):
+        key.update(chunk)
+    return key.digest()

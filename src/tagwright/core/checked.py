@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import Parameter, signature
-from math import inf, isfinite
+from math import inf, isfinite, isnan
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -355,3 +355,9 @@ def _describe_unknown(value: object) -> object:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=_describe_unknown)
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is null, NaN, or what else pandas has for a missing one."""
+    is_nan = isinstance(value, float) and isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")

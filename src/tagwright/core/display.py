@@ -107,3 +107,22 @@ def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 class _Escaping(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return escape_controls(super().format(record))
+
+
+def escape_formula(cell: str) -> str:
+    """The cell with an apostrophe before it where a spreadsheet would compute it as a formula.
+
+    >>> escape_formula("=1+1"), unescape_formula("'=1+1"), escape_formula("'Tis"), unescape_formula("'Tis")
+    ("'=1+1", '=1+1', "'Tis", "'Tis")
+    """
+    return f"'{cell}" if _is_formula(cell) else cell
+
+
+def unescape_formula(cell: str) -> str:
+    """The cell that was given to `escape_formula`."""
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
+def _is_formula(cell: str) -> bool:
+    """Whether spreadsheets compute the cell, or one behind apostrophes: these get one more, which can be taken away."""
+    return cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"))

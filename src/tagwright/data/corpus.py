@@ -13,6 +13,7 @@ from typing import Self, overload
 
 import numpy as np
 
+from tagwright import registry
 from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import show
 from tagwright.core.display import FIRST, html_table, plural
@@ -20,12 +21,8 @@ from tagwright.core.outputs import write_output
 from tagwright.core.progress import note
 from tagwright.data import document_file
 from tagwright.data.document_file import DocumentFile
-from tagwright.errors import InputError, one_line_of, option
-from tagwright.readers.documents.columns import Columns
-from tagwright.readers.documents.files import open_sources
-from tagwright.readers.documents.in_memory import Texts, locate_documents
-from tagwright.readers.documents.records import Located, check_document
-from tagwright.readers.lines import Place
+from tagwright.data.texts import Columns, Texts
+from tagwright.errors import InputError, option
 from tagwright.types import Document, Longs
 
 REVIEWED_BLIND = {"reviewed": ("blind",)}
@@ -39,10 +36,7 @@ class Corpus(Sequence[Document]):
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._file = DocumentFile(path)
-        except (OSError, ValueError) as error:
-            raise InputError(f"is no saved corpus, or a damaged one ({one_line_of(error)})", path) from None
+        self._file = DocumentFile(path)
 
     @classmethod
     def read(
@@ -52,7 +46,7 @@ class Corpus(Sequence[Document]):
         columns: Columns | None = None,
         encoding: str = "",
         **fields: str,
-    ) -> Self:
+    ) -> "Corpus":
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata": {field:
@@ -78,11 +72,12 @@ class Corpus(Sequence[Document]):
         tables and JSON lines, a missing or repeated id; in other formats a repeated id is numbered, as in `1#3`, and
         logged. Of several papers, unreadable ones are logged and skipped.
         """
-        named = {**(columns or {}), **fields}
-        return cls._build(open_sources(*sources, input_format=input_format, columns=named, encoding=encoding))
+        options = {"input_format": input_format, "encoding": encoding}
+        read: Corpus = registry.reader("read_documents")(*sources, columns={**(columns or {}), **fields}, **options)
+        return read
 
     @classmethod
-    def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> Self:
+    def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> "Corpus":
         """Documents from memory, cleaned: texts, Documents, records, a column or a table of pandas, polars, Arrow.
 
         columns, fields: of a table or of records, as in `read`. A text has its position as id. Raises InputError as
@@ -94,32 +89,11 @@ class Corpus(Sequence[Document]):
         >>> Corpus.of([{"body": "They fly.", "codes": ["a"]}], text="body", labels="codes")[0].labels
         ('a',)
         """
-        return cls._build([("documents", locate_documents(documents, {**(columns or {}), **fields}, check=True))])
-
-    @classmethod
-    def open(cls, path: Path | str) -> Self:
-        """Open a saved corpus in place. It is read once and checked, which takes about a second for 20,000 pages.
-
-        Raises InputError if there is none or it is damaged, and with the row if a document is not as `save`
-        writes it; `read` accepts and cleans what another program wrote. The file must not change: truncating a mapped
-        file ends the process (SIGBUS); replacing it, as `save` does, is harmless.
-        """
-        corpus = cls(Path(path))
-        for row, line in enumerate(corpus._file.lines(0, len(corpus)), 1):
-            try:
-                document = check_document(document_file.from_line(line), Place(path, row))
-                as_saved = document_file.to_line(document) == line
-            except ValueError:
-                as_saved = False
-            if not as_saved:
-                raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
-        if duplicates := corpus._first_duplicates():
-            first, second = (position + 1 for position in duplicates)
-            raise InputError(f"row {first} has the same id; every document needs its own", path, second)
-        return corpus
+        made: Corpus = registry.reader("corpus_of")(documents, {**(columns or {}), **fields})
+        return made
 
     def save(self, path: Path | str) -> None:
-        """Write JSON lines to `open` or `read` again. Raises TagwrightError when they cannot be written."""
+        """Write JSON lines to `read` again. Raises TagwrightError when they cannot be written."""
         with write_output(path) as temporary:
             self._file.copy(temporary)
 
@@ -164,7 +138,11 @@ class Corpus(Sequence[Document]):
         yield from self._file.documents(0, len(self))  # keeps the corpus, and so the file, while it runs
 
     @classmethod
-    def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Self:
+    def build(cls, sources: Iterable[tuple[str, Iterable[tuple[int, Document]]]]) -> Self:
+        """Store documents of files, each with its line, 0 where it is the whole file.
+
+        Raises InputError for two with the same id, at the second.
+        """
         # the file and line of each document, in 8 bytes per document
         files, starts, lines = list[str](), list[int](), array("q")
 

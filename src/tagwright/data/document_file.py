@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright.readers.documents.records import to_record
+from tagwright.data.records import to_record
 from tagwright.types import Document, Longs, Section
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -1,13 +1,18 @@
-"""Which vocabulary a subject is of: by the code that a record gives for it, and by the form of its id.
+"""How records name their subjects: ids and names in the labels of a document, and codes of vocabularies.
+
+A code is told by the record, or by the form of an id.
 
 What is of another vocabulary than a tagger's labels is context: it is shown, and never taken for one of the labels.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
+
+from tagwright.types import Document
 
 LABEL_SOURCE = "label_source"
 "The metadata with the code of the vocabulary of each label of a record, in their order; an unknown one is none."
@@ -123,3 +128,61 @@ def names_of_source(ids: Iterable[str]) -> frozenset[str]:
     if not address or 2 * count <= len(some):
         return frozenset()
     return frozenset({address, *re.findall(r"\w[\w-]*", address.partition("/")[2])})
+
+
+def with_sources(document: Document) -> Iterator[tuple[str, str, str]]:
+    """Each label of a document, the code of its vocabulary, and that which the user has named; "" for none."""
+    sources, chosen = document.metadata.get(LABEL_SOURCE, ()), "".join(document.metadata.get(CHOSEN_SOURCE, ())[:1])
+    told = sources if len(sources) == len(document.labels) else [""] * len(document.labels)
+    return ((label, "" if code == "none" else code, chosen) for label, code in zip(document.labels, told, strict=True))
+
+
+def relabel_document(document: Document, labels: Iterable[str]) -> Document:
+    """The document with other labels, without what its metadata say of the vocabularies of those that it had."""
+    kept = {field: values for field, values in document.metadata.items() if field not in (LABEL_SOURCE, CHOSEN_SOURCE)}
+    return replace(document, labels=tuple(labels), metadata=kept)
+
+
+def write_reference(ids: Iterable[str], name: str) -> str:
+    """One text of ids and a name, for the labels of a document. Ids that hold blanks or angle brackets are left out.
+
+    A record may give an id of another form than the vocabulary has, or none that it knows. The vocabulary then finds
+    the label by the last part of the id, or by the name.
+
+    >>> write_reference(["(DE-588)4006216-6"], "Bees"), write_reference([], "Bees")
+    ('<(DE-588)4006216-6> Bees', 'Bees')
+    """
+    brackets = (f"<{id_}>" for id_ in dict.fromkeys(ids) if id_ and not re.search(r"[<>\s]", id_))
+    return " ".join([*brackets, *([name] if name else [])])
+
+
+def read_reference(text: str) -> tuple[list[str], str]:
+    """The ids between angle brackets, in the order in which they are tried, and the name after them; it may be blank.
+
+    >>> read_reference("<(DE-588)4006216-6> Bees")
+    (['(DE-588)4006216-6'], 'Bees')
+    >>> read_reference("Bees")
+    ([], 'Bees')
+    """
+    if match := re.fullmatch(r"((?:<[^<>\s]+>\s*)+)(.*)", text, re.DOTALL):
+        return re.findall(r"<([^<>\s]+)>", match[1]), match[2].strip()
+    return [], text
+
+
+def last_part(label_id: str) -> str:
+    """The part of an id after its address or the code of its agency.
+
+    It is "" below five characters, which do not stand for the id: shorter numbers occur in every vocabulary.
+
+    >>> last_part("https://d-nb.info/gnd/4006216-6"), last_part("(DE-588)4006216-6"), last_part("gnd:4006216-6")
+    ('4006216-6', '4006216-6', '4006216-6')
+    >>> last_part("(OCoLC)fst00829875"), last_part("(DE-627)17")
+    ('829875', '')
+    """
+    part = re.sub(r"^fst0*(?=\d+$)", "", re.split(r"[/#:)]", label_id)[-1])  # records so write numbers of FAST
+    return part if len(part) >= 5 else ""
+
+
+def bare_id(label_id: str) -> str:
+    """An id without the angle brackets that Annif's files put around a URI."""
+    return label_id[1:-1] if label_id.startswith("<") and label_id.endswith(">") else label_id

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import Any
 
 from tagwright.core.progress import is_silent, note
-from tagwright.readers.labels.languages import EVERYWHERE, frequent_languages, has_all_names, with_names_in
 from tagwright.text.language import (
+    NO_LANGUAGE,
     SHARE,
     TELLING,
     code_of,
@@ -23,6 +24,10 @@ from tagwright.text.language import (
     spell_languages,
 )
 from tagwright.types import Document, Label
+
+EVERYWHERE = frozenset({"", "la"})
+"""What `language_subtag` says of names that texts in all languages are searched for: those without a language, and
+Latin ones, as scientific names are."""
 
 SAMPLE = 100
 "The most documents of a batch, and labels that do not say the languages of their names, in which these are recognised."
@@ -134,3 +139,81 @@ class _Searched(Sequence[Label]):
     @cached_property
     def _all(self) -> list[Label]:
         return [with_names_in(label, self._languages) for label in self._labels]
+
+
+def by_preference(tag: str, languages: Iterable[str]) -> int:
+    """Rank the language of a text: the chosen ones, each before related ones, untagged, English, any other."""
+    chosen = (
+        same for language in languages for same in (tag == language, language_subtag(tag) == language_subtag(language))
+    )
+    steps = (*chosen, not tag, language_subtag(tag) == "en")
+    return steps.index(True) if True in steps else len(steps)
+
+
+def names_to_search(tagged: Sequence[tuple[str, str]], languages: Iterable[str]) -> tuple[str, ...]:
+    """The names to search: in the chosen languages, in that of the first name, and in `EVERYWHERE`.
+
+    tagged: (tag, name), in order.
+
+    >>> names_to_search([("de", "Bienen"), ("", "Apoidea"), ("fr", "Abeilles")], ["de"])
+    ('Bienen', 'Apoidea')
+    """
+    wanted = {*EVERYWHERE, *map(language_subtag, languages), *(language_subtag(tag) for tag, _ in tagged[:1])}
+    return tuple(dict.fromkeys(name for tag, name in tagged if language_subtag(tag) in wanted))
+
+
+def in_languages(label: Label, languages: Iterable[str]) -> Label:
+    """The label with the names that are searched, and the description, in these languages, the first one preferred.
+
+    Names without a known language stay; a label without a name in these languages keeps those in another one.
+
+    >>> bees = Label("1", ("Bees",), languages=(("en", "Bees"), ("sv", "Bin")), descriptions=(("sv", "De surrar."),))
+    >>> swedish = in_languages(bees, ["sv"])
+    >>> swedish.names, swedish.description
+    (('Bin',), 'De surrar.')
+    """
+    chosen, known = tuple(languages), {name for _, name in label.languages}
+    tagged = [*label.languages, *(("", name) for name in label.names if name not in known)]
+    tagged.sort(key=lambda pair: by_preference(pair[0], chosen))
+    wanted = {"", *map(language_subtag, chosen), *(language_subtag(tag) for tag, _ in tagged[:1])}
+    descriptions = label.descriptions
+    if descriptions and label.description and label.description not in [text for _, text in descriptions]:
+        descriptions = (*descriptions, ("", label.description))
+    texts = sorted(descriptions, key=lambda pair: by_preference(pair[0], chosen))
+    described = (
+        next((text for tag, text in texts if language_subtag(tag) in wanted), "") if texts else label.description
+    )
+    return replace(label, names=names_to_search(tagged, chosen), description=described, descriptions=descriptions)
+
+
+def with_names_in(label: Label, languages: Iterable[str]) -> Label:
+    """The label in these languages, as `in_languages` says, where its names are those of a file in all languages."""
+    return in_languages(label, languages) if has_all_names(label) else label
+
+
+def has_all_names(label: Label) -> bool:
+    """Whether its names are those in all languages, so that nobody chose some of them."""
+    return set(label.names) == {name for _, name in label.languages}
+
+
+def frequent_languages(names: Iterable[Sequence[tuple[str, str]]], size: int) -> list[str]:
+    """The languages in which at least a fifth of the labels have a name, the most frequent first.
+
+    names: of each label with names in known languages, code and name. size: the number of all labels.
+
+    >>> frequent_languages([(("en-gb", "Bees"), ("sv", "Bin")), (("en", "Taxes"),)], 2)
+    ['en', 'sv']
+    """
+    counts = Counter(code for tagged in names for code in {language_subtag(tag) for tag, _ in tagged} - {""})
+    order = sorted(counts, key=lambda code: (-counts[code], code))
+    return [code for code in order if counts[code] >= SHARE * size]
+
+
+def language_subtag(tag: str) -> str:
+    """The language of a tag, without its country; empty for one of `NO_LANGUAGE`.
+
+    >>> language_subtag("en-gb"), language_subtag("zxx")
+    ('en', '')
+    """
+    code = tag.partition("-")[0]
+    return "" if code in NO_LANGUAGE else code

@@ -2,54 +2,38 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 import logging
-import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
-from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tagwright.core.cache import user_cache
-from tagwright.core.checked import find_nearest, show
+from tagwright import registry
+from tagwright.core.checked import find_nearest, is_missing, show
 from tagwright.core.display import FIRST, html_table, list_first, plural
-from tagwright.core.extras import require
-from tagwright.core.garbage import pause_collection
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
 from tagwright.data.stored_labels import StoredLabels, write_labels
-from tagwright.data.subjects import is_address, main_code, names_of_source, recognise_source, source_of
-from tagwright.data.text_languages import TextLanguages
-from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.documents import in_memory
-from tagwright.readers.documents.catalogue import last_part, read_reference, with_sources
-from tagwright.readers.documents.columns import SAMPLE, Columns, remedy, split_labels
-from tagwright.readers.documents.html import label_without_tags
-from tagwright.readers.headers import LIKE_LABELS, is_among_words
-from tagwright.readers.labels.jsonl import read_records, to_record
-from tagwright.readers.labels.languages import chosen_names, frequent_languages, say_chosen
-from tagwright.readers.labels.tables import bare_id, read_label_rows, read_label_table, to_table, with_parents
-from tagwright.readers.labels.term_lists import ARROW, as_labels, is_published, read_names, read_published
-from tagwright.readers.lines import (
-    NOT_READ,
-    WORKBOOKS,
-    in_encoding,
-    is_missing,
-    open_bytes,
-    replace_bytes,
-    table_lines,
-    write_lines,
+from tagwright.data.subjects import (
+    bare_id,
+    is_address,
+    last_part,
+    main_code,
+    names_of_source,
+    read_reference,
+    recognise_source,
+    source_of,
+    with_sources,
 )
-from tagwright.readers.workbooks import write_workbook
-from tagwright.text.language import ALL, AUTO, check, likely
+from tagwright.data.text_languages import TextLanguages, frequent_languages
+from tagwright.data.texts import Table
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Mask, Run
 
@@ -63,16 +47,10 @@ Field: TypeAlias = Literal[
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
-PARSER = 9
-"Increased whenever the same file gives different labels than before."
-
 _log = logging.getLogger(__name__)
 
-_SUFFIXES: Mapping[str, Format] = {
-    ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl",
-    ".tsv": "tsv", ".txt": "tsv", ".csv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx",
-    ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
-}  # fmt: skip
+ARROW = " > "
+"The separator of the names in a path."
 
 
 class Vocabulary(Sequence[Label]):
@@ -88,7 +66,7 @@ class Vocabulary(Sequence[Label]):
     """
 
     def __init__(self, labels: Iterable[Label | str]) -> None:
-        self._labels: Sequence[Label] = as_labels(labels)
+        self._labels: Sequence[Label] = _as_labels(labels)
         # Sequence.index would look for a Label; here callers look for an id.
         self.index: Mapping[str, int] = {  # type: ignore[assignment]
             label.id: position for position, label in enumerate(self._labels)
@@ -97,7 +75,7 @@ class Vocabulary(Sequence[Label]):
         if not self._labels:
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
-            _, twice = _first_duplicate(self._labels)
+            _, twice = first_duplicate(self._labels)
             raise InputError(f"two labels have the id {show(self._labels[twice].id)}; every label needs its own")
         for label in self._labels:
             if not label.names or not all(name.strip() for name in label.names):
@@ -119,7 +97,12 @@ class Vocabulary(Sequence[Label]):
         >>> described[0].text, Vocabulary.of({"Bees": "Insects that fly and make honey of nectar."})[0].name
         ('Bees. They fly.', 'Bees')
         """
-        return to_vocabulary(labels, language, columns=columns)
+        if not columns and isinstance(labels, Vocabulary):
+            return labels
+        if not columns and isinstance(labels, list | tuple) and all(isinstance(each, Label | str) for each in labels):
+            return Vocabulary(labels)
+        made: Vocabulary = registry.reader("to_vocabulary")(labels, language, columns=columns)
+        return made
 
     @classmethod
     def read(
@@ -127,7 +110,6 @@ class Vocabulary(Sequence[Label]):
         path: Path | str,
         *,
         language: str | None = None,
-        likely: Callable[[], str] = str,
         input_format: Format | None = None,
         encoding: str = "",
     ) -> Vocabulary:
@@ -148,28 +130,15 @@ class Vocabulary(Sequence[Label]):
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv", or
         "all"; labels without a name in it keep one in another language. The names and descriptions in all languages are
-        kept as well, each with its code. likely: gives the languages to prefer when none is given, such as those of the
-        documents; else English, or else the first language of the file; a note on stderr says which were taken.
+        kept as well, each with its code. Without one, English is taken, or else the first language of
+        the file; a note on stderr says which.
         encoding: of a file that is not UTF-8 and does not say so itself: cp1252, latin-1. Raises InputError with file
         and line for anything wrong in the file, ConfigError for an unknown format or a missing language.
         """
-        if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
-            raise InputError(_no_such_file(Path(path)), path)
-        with pause_collection():
-            located = _read_located(Path(path), language, likely, _format(Path(path), input_format), encoding)
-            labels = [label for _, label in located]
-            if not labels:
-                raise InputError("holds no labels, expected at least one", path)
-            try:
-                vocabulary = cls(labels)
-            except InputError:
-                first, second = _first_duplicate(labels)
-                line, label = located[second]
-                if first == second or not line:
-                    raise
-                raise InputError(f"the id {show(label.id)} is taken by line {located[first][0]}", path, line) from None
-            say_chosen(labels, vocabulary.frequent_languages, path, language)
-            return vocabulary
+        read: Vocabulary = registry.reader("read_labels")(
+            path, language=language, input_format=input_format, encoding=encoding
+        )
+        return read
 
     def write(self, path: Path | str) -> None:
         """Write a file in one step, in the format of its name as for `read`, gzip if it ends in `.gz`.
@@ -179,30 +148,7 @@ class Vocabulary(Sequence[Label]):
         Raises ConfigError for a format that cannot be written and an id that TSV cannot hold, TagwrightError when the
         file cannot be written.
         """
-        if (file_format := _format(Path(path), None)) == "xlsx":
-            with replace_bytes(path) as stream:
-                write_workbook(to_table(self), stream, "labels")
-        else:
-            write_lines(self.lines(file_format), path)
-
-    def lines(self, format: Format = "jsonl") -> Iterator[str]:  # noqa: A002
-        """The lines of the file that `write` writes. Raises ConfigError for a format that cannot be written."""
-        if format == "jsonl":
-            return (json.dumps(to_record(label), ensure_ascii=False) for label in self)
-        if format == "csv" or format == "tsv":
-            return table_lines(to_table(self, one_line=format == "tsv"), format)
-        if format == "names" or format == "xlsx":
-            what = "a list of names cannot hold a vocabulary" if format == "names" else "a workbook has no lines"
-            raise ConfigError(f"{what}; write jsonl, csv, tsv, turtle")
-        require("writing SKOS", "rdflib")
-        from tagwright.readers.labels import skos
-
-        if changed := [label_id for label_id in self.ids if not skos.is_uri(label_id)]:
-            _log.warning(
-                "%s of %d are no URIs, so others are written (first: %s)", plural(len(changed), "id"), len(self),
-                show(changed[0]),
-            )  # fmt: skip
-        return skos.lines(self, format)
+        registry.reader("write_labels")(self, path)
 
     def save(self, folder: Path) -> None:
         """Write arrays into an existing folder, for `load`."""
@@ -399,8 +345,7 @@ class Vocabulary(Sequence[Label]):
         """
         missing, first, others = Counter[str](), dict[str, str](), Counter[str]()
         strict = unknown == "error"
-        read = documents if unknown == "ignore" else self.with_hint(documents)
-        rows = (set(self._gold(document, None if strict else missing, first, others)) for document in read)
+        rows = (set(self._gold(document, None if strict else missing, first, others)) for document in documents)
         run = Run.from_rows(rows)
         if others and unknown != "ignore":
             self._say_others(others, len(run.labels), missing.total())
@@ -433,19 +378,6 @@ class Vocabulary(Sequence[Label]):
             f"{others.total():,}", codes, why,
         )  # fmt: skip
 
-    def with_hint(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the documents; if none has a label, warn of metadata that look like labels, by name or values."""
-        count, labelled, held = 0, False, dict[str, list[str]]()
-        for document in documents:
-            count, labelled = count + 1, labelled or bool(document.labels)
-            for field, values in document.metadata.items() if not labelled and count <= SAMPLE else ():
-                held.setdefault(field, []).extend(values)
-            yield document
-        like = (field for field, values in held.items() if is_among_words(field, LIKE_LABELS) or self.has_all(values))
-        if not labelled and (name := next(like, "")):
-            problem = "none of %s has a label; the metadata %s looks like labels: %s"
-            _log.warning(problem, plural(count, "document"), name, remedy(labels=name))
-
     def has_all(self, cells: Iterable[str]) -> bool:
         """Whether the cells of a column hold ids and names of two labels or more, and nothing else.
 
@@ -453,7 +385,7 @@ class Vocabulary(Sequence[Label]):
         >>> birds.has_all(["1; owls", "2"]), birds.has_all(["1; 3", "2"]), birds.has_all(["1"])
         (True, False, False)
         """
-        parts = {part.strip() for cell in cells for part in split_labels(cell)} - {""}
+        parts = {part.strip() for cell in cells for part in re.split(r"[;|\r\n]", cell)} - {""}
         return len(parts) > 1 and all(
             part in self.index or bare_id(part) in self.index or self._with_name(part) is not None for part in parts
         )
@@ -659,7 +591,29 @@ def label_test(vocabulary: Callable[[], Vocabulary]) -> Callable[[str], bool]:
     return lambda text: known().has(text)
 
 
-def _first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
+def _as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
+    """Labels are kept; a name becomes a label with the name as its id. Null and NaN are counted and left out.
+
+    Raises InputError for anything else.
+    """
+    if isinstance(items, str):
+        raise InputError(f"the labels are the text {show(items)}, expected a list of names or of labels")
+    every = list(enumerate(items, 1))
+    if blank := [str(position) for position, item in every if is_missing(item)]:
+        _log.warning("labels: %s without a name left out: %s", plural(len(blank), "row"), list_first(blank))
+    return tuple(_as_label(item, position) for position, item in every if not is_missing(item))
+
+
+def _as_label(item: object, position: int) -> Label:
+    if isinstance(item, Label):
+        return item
+    if not isinstance(item, str):
+        raise InputError(f"label {position} is {show(item)}, expected a name or a Label(id, names)")
+    name = clean(item).strip()
+    return Label(name, (name,))
+
+
+def first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     """The positions of the first two labels with one id, twice 0 where there are none; for a million, a second."""
     first = dict[str, int]()
     twice = ((first[label.id], i) for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
@@ -678,146 +632,13 @@ def _fold_name(name: str) -> str:
     return " ".join(clean(name).casefold().split())
 
 
-def _no_such_file(path: Path) -> str:
-    try:
-        beside = [other.name for other in path.parent.iterdir() if other.is_file()]
-    except (OSError, ValueError):
-        beside = []
-    near = difflib.get_close_matches(path.name, beside, cutoff=0.75)
-    return f"no such file; did you mean {' or '.join(near)}?" if near else "no such file"
-
-
-def _format(path: Path, wanted: Format | None) -> Format:
-    formats = dict.fromkeys([*_SUFFIXES.values(), "names"])
-    if wanted is not None and wanted not in formats:
-        raise ConfigError(f"no vocabulary format {show(wanted)}; there are {', '.join(formats)}")
-    if path.is_dir():
-        raise InputError("is a folder, expected a file of labels", path)
-    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    if wanted is None and suffix in WORKBOOKS:
-        raise InputError(NOT_READ, path)
-    if wanted is None and suffix not in _SUFFIXES:
-        problem = f"the name ends in {show(suffix)}, expected one of {', '.join(_SUFFIXES)}"
-        remedy = "rename it, or in Python give input_format=" + ", ".join(formats)
-        raise ConfigError(f"{path}: {problem}; {remedy}")
-    return wanted or ("names" if is_published(path) else _SUFFIXES[suffix])
-
-
-def _read_located(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, encoding: str
-) -> list[tuple[int, Label]]:
-    """The labels of a file, each with its line, 0 where there are no lines."""
-    check(language or AUTO if language != ALL else AUTO)
-    if file_format in ("turtle", "rdfxml", "ntriples"):
-        guess = likely()
-
-        def parse() -> tuple[list[Label], str]:
-            require("reading SKOS", "rdflib", path=path)
-            from tagwright.readers.labels import skos
-
-            return skos.read_labels(path, language, file_format, guess)
-
-        kept = _read_through_cache(path, ("skos", file_format, language, guess), parse)
-        return [(0, label_without_tags(label)) for label in kept]
-
-    def read() -> list[tuple[int, Label]]:
-        if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
-            return list(read_label_table(path, language, likely, file_format))
-        if file_format == "names":
-            return list((read_published if is_published(path) else read_names)(path))
-        return list(chosen_names(with_parents(read_records(path), path), language, likely, path))
-
-    return [(line, label_without_tags(label)) for line, label in in_encoding(path, encoding, read)]
-
-
-def _read_through_cache(
-    path: Path, options: Iterable[object], parse: Callable[[], tuple[list[Label], str]]
-) -> list[Label]:
-    """The labels that `parse` reads from this file with these options, from the cache if it has them.
-
-    What `parse` says beside them is logged. Raises InputError when the file cannot be read, and what `parse` raises.
-    """
-    cache, kind, key = user_cache(), "vocabularies", file_key(path, options)
-    if content := cache.get(kind, [key]).get(key):
-        said, *lines = content.splitlines()
-        labels, left_out = [Label(*map(_tuples, json.loads(line))) for line in lines], json.loads(said)
-    else:
-        labels, left_out = parse()
-        rows = [left_out, *([getattr(label, field.name) for field in fields(Label)] for label in labels)]
-        cache.put(kind, {key: b"".join(json.dumps(row).encode() + b"\n" for row in rows)})
-    if left_out:
-        _log.warning("%s: %s", path, left_out)
-    return labels
-
-
-def _tuples(value: Any) -> Any:
-    """The lists of JSON as tuples, those within others too."""
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
-def file_key(path: Path, options: Iterable[object]) -> bytes:
-    """Return a key of a cache for what is read from a file with these options. Raises InputError as `open_bytes`."""
-    key = blake2b(repr((PARSER, *options)).encode(), digest_size=20)
-    with open_bytes(path) as file:
-        while chunk := file.read(1 << 20):
-            key.update(chunk)
-    return key.digest()
-
-
 Labels: TypeAlias = (
     Vocabulary
     | Iterable[Label | str | Mapping[str, Any]]
     | Mapping[str, str]
     | Mapping[str, Sequence[str]]
-    | in_memory.Table
+    | Table
     | Path
     | str
 )
 "The forms in which labels are accepted; a single text is the name of a file."
-
-
-def to_vocabulary(
-    labels: Labels, language: str = "", documents: Sequence[Document] = (), columns: Columns | None = None
-) -> Vocabulary:
-    """A vocabulary of the labels, as `Vocabulary.of` says. Raises InputError, ConfigError for an unknown format.
-
-    language: of the names that are taken from a file; by default those of the documents, if the file has them; without
-    documents, names in all languages are searched. columns: of a table or of records, field -> column.
-
-    >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
-    ('Wasps', 'Vespidae')
-    """
-    is_named = language not in ("", AUTO)
-    wanted = language if is_named else None if documents else ALL
-
-    def guess() -> str:
-        return "" if is_named else likely(documents)
-
-    listed: Iterable[Any] = ()
-    if in_memory.has_columns(labels) or not isinstance(labels, Vocabulary | str | Path | Mapping):
-        expected = "names, Labels, a Vocabulary or the name of a file"
-        records, listed = in_memory.records_in(labels, "labels", "labels are", expected)
-        if records is not None:
-            rows = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
-            return Vocabulary(label_without_tags(label) for _, label in rows)
-    if columns:
-        raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
-    if isinstance(labels, Vocabulary):
-        return labels
-    if isinstance(labels, str | Path):
-        return Vocabulary.read(labels, language=wanted, likely=guess)
-    return Vocabulary(_from_mapping(labels) if isinstance(labels, Mapping) else listed)
-
-
-def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
-    """Labels of ids with names, or of names with descriptions; those with null or NaN for names are left out."""
-    if blank := [str(key) for key, value in labels.items() if is_missing(value)]:
-        _log.warning("labels: %s without a name left out: %s", plural(len(blank), "id"), list_first(blank))
-        labels = {key: value for key, value in labels.items() if not is_missing(value)}
-    texts = [value for value in labels.values() if isinstance(value, str)]
-    words = sum(len(text.split()) for text in texts)
-    coded = any(character.isdigit() for key in labels for character in str(key))
-    if len(texts) == len(labels) and not coded and words >= 6 * len(labels):
-        return (Label(clean(name), (clean(name),), clean(description)) for name, description in labels.items())
-    listed = ((id_, [names] if isinstance(names, str) else names) for id_, names in labels.items())
-    return (Label(str(id_), tuple(clean(name) for name in names if not is_missing(name))) for id_, names in listed)

@@ -2,17 +2,16 @@
 
 import logging
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without_thresholds
-from tagwright.core.display import list_first
 from tagwright.core.progress import bar
 from tagwright.data.corpus import Corpus, folded_key, text_digests, text_groups
+from tagwright.data.subjects import relabel_document
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import scores
@@ -27,10 +26,6 @@ from tagwright.evaluation.metrics import (
 )
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparisons, compare_all
-from tagwright.readers import run_files
-from tagwright.readers.documents.in_memory import with_labels
-from tagwright.readers.published import read_label_filter
-from tagwright.readers.trec import read_qrels
 from tagwright.tagger import BATCH, Tagger
 from tagwright.tagger.acceptance import Arrangement, SuggestOptions
 from tagwright.tagger.cut import allowed_by, cut_ranking
@@ -42,20 +37,6 @@ DEPTH = 100
 OF_CUTS = (f"micro-F1@{DEPTH}", f"macro-F1@{DEPTH}", f"micro-P@{DEPTH}")
 
 _log = logging.getLogger(__name__)
-
-
-class EvaluationArguments(TypedDict, total=False):
-    """Keyword arguments of `evaluation_set` that say what is scored."""
-
-    exclude_self: bool
-    skip_unlabelled: bool
-    unknown: Unknown
-    only: Sequence[str]
-    without: Sequence[str]
-    hierarchy: Arrangement
-    per_branch: int | None
-    label_filter: Path | None
-    propensity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +93,12 @@ def evaluation_set(
     exclude_self: bool = False,
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
-    qrels: Path | None = None,
+    given: Iterable[Sequence[str]] | None = None,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     hierarchy: Arrangement = "ranked",
     per_branch: int | None = None,
-    label_filter: Path | None = None,
+    label_filter: Run | None = None,
     propensity: str = "usual",
 ) -> EvaluationSet:
     """Return the documents with gold labels as an evaluation set.
@@ -126,10 +107,10 @@ def evaluation_set(
     exclude_self: never suggest the label that has the id of the document.
     skip_unlabelled: leave out documents without gold labels.
     unknown: what to do about gold labels that the vocabulary lacks; a document without others is not scored.
-    qrels: a TREC file with the gold labels, in place of those of the documents.
+    given: the gold labels of each document, in place of its own.
     only, without: conditions on labels, see `SuggestOptions`; other gold labels are left out, with a warning.
     hierarchy, per_branch: how narrow or broad the scored suggestions are, see `SuggestOptions`.
-    label_filter: a file of positions of documents and of labels that do not count for them, see `read_label_filter`.
+    label_filter: a row for each document, with the labels that do not count for it.
     propensity: A and B of PSP, see `metrics.propensity_of`.
 
     Raises InputError for a document without gold labels unless skipped, for one that a language model wrote, and if no
@@ -140,7 +121,9 @@ def evaluation_set(
         raise ConfigError(f"propensity weighs labels by how frequent they are in training; add {option('train')}")
     options = SuggestOptions(only=only, without=without, hierarchy=hierarchy, per_branch=per_branch)
     allowed = allowed_by(vocabulary, options)
-    labelled_corpus = with_labels(corpus, read_qrels(qrels, corpus.ids, vocabulary.index)) if qrels else corpus
+    labelled_corpus: Iterable[Document] = corpus
+    if given is not None:
+        labelled_corpus = (relabel_document(document, own) for document, own in zip(corpus, given, strict=True))
     lengths, had_labels, shared = array("q"), array("b"), list[str]()
     train_texts = set(map(folded_key, train)) if train else set()
 
@@ -158,8 +141,7 @@ def evaluation_set(
         remedy = f"leave out {option('exclude_self')}, or give documents and labels the same ids"
         raise ConfigError(f"none of the {len(corpus)} documents has the id of a label; {remedy}")
     gold = known.without(own)
-    filtered = read_label_filter(label_filter, len(corpus), len(vocabulary)) if label_filter else None
-    gold = gold if filtered is None else gold.keep(~gold.held_by(filtered))
+    gold = gold if label_filter is None else gold.keep(~gold.held_by(label_filter))
     # Documents with labels all of which are unknown or not allowed are no error; those without any are.
     scorable, only_unknown = mark_labelled(gold), np.array(had_labels, np.bool_) & ~mark_labelled(known)
     if only_unknown.any():
@@ -188,7 +170,7 @@ def evaluation_set(
         own[positions],
         train_gold,
         options,
-        None if filtered is None else filtered.take(positions),
+        None if label_filter is None else label_filter.take(positions),
         constants,
     )
 
@@ -325,27 +307,6 @@ def tune(tagger: Tagger, run: Run, data: EvaluationSet, aim: str) -> tuple[Tagge
 def ancestors_in(vocabulary: Vocabulary) -> Any:
     """Return `metrics.ancestors` of a vocabulary; None where no label has a broader one."""
     return ancestors(vocabulary.links) if len(vocabulary.links.labels) else None
-
-
-def read_run(path: Path, data: EvaluationSet, depth: int = DEPTH) -> Run:
-    """Read the rows of the scored documents from a run file, which may hold other documents of the corpus.
-
-    depth: the labels of a document that are scored, at most; a warning says where there are fewer. Raises InputError
-    as `run_files.read_run` does.
-    """
-    digests = dict[str, str]()
-    run = run_files.read_run(path, data.corpus.ids, data.vocabulary.index, digests)
-    texts = (document for document in data.corpus if digests and document.text.strip())  # a table of ids has no texts
-    if told := [each.id for each in texts if digests.get(each.id, "") not in ("", run_files.run_digest(each))]:
-        problem = "%s: %s of %s documents have other texts here than those that were tagged: %s"
-        _log.warning(problem, path, f"{len(told):,}", f"{len(data.corpus):,}", list_first(told))
-    held = int(run.ranks.max(initial=0))
-    if held < min(depth, len(data.vocabulary) - 1):  # one label may be left out as the document itself
-        _log.warning(
-            "%s holds at most %d labels per document: measures beyond @%d count the rest as missed; suggest -k %d "
-            "writes enough", path, held, held, depth,
-        )  # fmt: skip
-    return data.align(run)
 
 
 class Ceilings(NamedTuple):

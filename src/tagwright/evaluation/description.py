@@ -9,9 +9,9 @@ import numpy as np
 
 from tagwright.core.display import plural
 from tagwright.data.corpus import folded_key
+from tagwright.data.subjects import with_sources
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, advise
-from tagwright.readers.documents.catalogue import with_sources
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, find_unfound
 from tagwright.text.language import AUTO
 from tagwright.text.words import ANALYSIS, fold

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.display import html_table, plural
+from tagwright.core.display import escape_formula, html_table, plural
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation import metrics
@@ -30,7 +30,6 @@ from tagwright.evaluation.metrics import (
 from tagwright.evaluation.none_fits import ToldApart
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
-from tagwright.readers.lines import escape_formula
 from tagwright.types import Doubles, Label, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)

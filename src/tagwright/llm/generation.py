@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from tagwright.data.records import label_record
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.llm.client import Request, client
 from tagwright.llm.options import LlmOptions, instructions
 from tagwright.llm.texts import TEXT, clean_answer, describe, read_answer, schema
-from tagwright.readers.labels.jsonl import to_record
 from tagwright.text.language import AUTO, resolve
 
 LONGEST = 500
@@ -39,4 +39,4 @@ def describe_labels(labels: Vocabulary, options: LlmOptions, language: str = AUT
     source = {"model": options.model, "prompt": digest, "date": datetime.now(UTC).date().isoformat()}
     for place, label in enumerate(labels):
         more = {"description": written[place], "described_by": source} if place in written else {}
-        yield {**to_record(label), **more}
+        yield {**label_record(label), **more}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,11 +13,11 @@ import numpy as np
 
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
-from tagwright.data.keywords import Keywords, read_keywords, write_keywords
+from tagwright.data.keywords import Keywords
 from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import best_device
-from tagwright.errors import InputError, ModelError
+from tagwright.errors import ModelError
 from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
 from tagwright.stages.dense.retriever import Texts
 from tagwright.stages.evidence import strongest_spans
@@ -185,7 +186,7 @@ class DescriptionRetriever(Retriever):
         if self.weights:
             (folder / "free").mkdir()
             self.weights.save(folder / "free")
-        write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
+        (folder / "keywords.json").write_text(json.dumps(dict(self.keywords)), encoding="utf-8")
         parts = {"texts": self.texts is not None, "free": self.weights is not None, "encoder": self.documents.record}
         write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
 
@@ -198,9 +199,9 @@ class DescriptionRetriever(Retriever):
         if not isinstance(has_texts, bool) or not isinstance(has_weights, bool) or not (has_texts or has_weights):
             raise ModelError(f"{folder}: the manifest does not list its parts; save the model again")
         try:
-            keywords = read_keywords(folder / "keywords.jsonl")
-        except (InputError, OSError) as error:
-            raise ModelError(f"{error}; save the model again") from None
+            keywords = json.loads((folder / "keywords.json").read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise ModelError(f"{folder / 'keywords.json'}: {error}; save the model again") from None
         record, texts, search = manifest.get("encoder"), None, None
         documents = BiEncoder.load_saved(str(folder / "documents"), record, cached=False)
         shape = (len(labels), documents.dim)

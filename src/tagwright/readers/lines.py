@@ -8,7 +8,6 @@ import io
 import itertools
 import json
 import logging
-import math
 import re
 import sys
 import zlib
@@ -17,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from tagwright.core.checked import show
-from tagwright.core.display import plural
+from tagwright.core.checked import is_missing, show
+from tagwright.core.display import escape_formula, plural
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers import limits
@@ -332,15 +331,6 @@ def _rows_in(cell: str, separator: str, width: int) -> int:
     return rows if width > 1 and cell.count(separator) == rows * (width - 1) else 0
 
 
-def escape_formula(cell: str) -> str:
-    """The cell with an apostrophe before it where a spreadsheet would compute it as a formula.
-
-    >>> escape_formula("=1+1"), unescape_formula("'=1+1"), escape_formula("'Tis"), unescape_formula("'Tis")
-    ("'=1+1", '=1+1', "'Tis", "'Tis")
-    """
-    return f"'{cell}" if _is_formula(cell) else cell
-
-
 def longer_cell(cell: str, separator: str, part: str) -> str:
     """The cell with one more part behind those of others, which stay as they are written.
 
@@ -350,11 +340,6 @@ def longer_cell(cell: str, separator: str, part: str) -> str:
     return f"{cell}{separator}{part}" if cell.strip() else escape_formula(part)
 
 
-def unescape_formula(cell: str) -> str:
-    """The cell that was given to `escape_formula`."""
-    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
-
-
 def whole_characters(text: str) -> str:
     r"""The text with U+FFFD in place of half a surrogate pair, which can neither be stored nor sent.
 
@@ -362,12 +347,6 @@ def whole_characters(text: str) -> str:
     True
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def is_missing(value: object) -> bool:
-    """Whether a value is null, NaN, or what else pandas has for a missing one."""
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_nan(value: object) -> bool:
@@ -426,11 +405,6 @@ def finite_score(score: object, place: Place) -> float:
     if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= 3.4028235e38:
         raise place.error(f"score is {show(score)}, expected a finite number")
     return float(score)
-
-
-def _is_formula(cell: str) -> bool:
-    """Whether spreadsheets compute the cell, or one behind apostrophes: these get one more, which can be taken away."""
-    return cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"))
 
 
 def _other_encoding(path: Path | str) -> str:

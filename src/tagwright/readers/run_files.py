@@ -16,22 +16,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tagwright.core.checked import show
-from tagwright.core.display import plural
+from tagwright.core.display import escape_formula, plural
 from tagwright.data.corpus import ids_of, text_key
 from tagwright.errors import InputError
 from tagwright.readers import trec
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.limits import skip
-from tagwright.readers.lines import (
-    Place,
-    escape_formula,
-    finite_score,
-    id_field,
-    json_records,
-    open_lines,
-    table_lines,
-    write_lines,
-)
+from tagwright.readers.lines import Place, finite_score, id_field, json_records, open_lines, table_lines, write_lines
 from tagwright.types import Document, Label, Run, list_or_nones, shortest
 
 _log = logging.getLogger(__name__)

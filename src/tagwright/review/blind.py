@@ -40,9 +40,9 @@ def measured_gain(
     so many samples that chance in them hardly moves it.
     """
     from tagwright.data.corpus import Corpus
+    from tagwright.data.subjects import relabel_document
     from tagwright.evaluation import dataset
     from tagwright.evaluation.significance import compare_all
-    from tagwright.readers.documents.catalogue import relabel_document
 
     labelled = Corpus.of([relabel_document(document, ids) for document, ids in zip(documents, labels, strict=True)])
     task = dataset.evaluation_set(labelled, before.vocabulary, skip_unlabelled=True, unknown="ignore")

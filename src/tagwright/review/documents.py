@@ -8,8 +8,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from tagwright.data.corpus import folded_key, text_key
+from tagwright.data.records import to_record
 from tagwright.errors import InputError
-from tagwright.readers.documents.records import SHAPES, check_document, to_document, to_record
+from tagwright.readers.documents.records import SHAPES, check_document, to_document
 from tagwright.readers.lines import Place
 from tagwright.review.file import ReviewFile
 from tagwright.types import Document

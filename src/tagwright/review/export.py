@@ -11,17 +11,17 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 
 from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import show
-from tagwright.core.display import plural
+from tagwright.core.display import escape_formula, plural
 from tagwright.core.progress import note
 from tagwright.core.workers import give_way
 from tagwright.data.corpus import REVIEWED_BLIND, was_reviewed_blind
+from tagwright.data.records import to_record
+from tagwright.data.subjects import read_reference, relabel_document, with_sources
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
-from tagwright.readers.documents.catalogue import read_reference, relabel_document, with_sources
 from tagwright.readers.documents.columns import join_labels
-from tagwright.readers.documents.records import to_record
-from tagwright.readers.lines import escape_formula, table_lines
+from tagwright.readers.lines import table_lines
 from tagwright.readers.workbooks import write_workbook
 from tagwright.review.applied import Gone, gone_labels, in_vocabulary
 from tagwright.review.decisions import Decisions

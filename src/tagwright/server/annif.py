@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tagwright.core.checked import show
+from tagwright.data.texts import to_documents
 from tagwright.defaults import MAX_LABELS
-from tagwright.readers.documents.in_memory import to_documents
 from tagwright.server.access import EVERYBODY, Holder, check_origin
 from tagwright.server.current_request import get_current_request
 from tagwright.server.openapi import (

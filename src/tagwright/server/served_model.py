@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from tagwright.combining.confidence import squash_score
+from tagwright.data.text_languages import language_subtag
+from tagwright.data.texts import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.monitoring import Watch
-from tagwright.readers.documents.in_memory import to_documents
-from tagwright.readers.labels.languages import language_subtag
 from tagwright.server.current_request import get_current_request
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text

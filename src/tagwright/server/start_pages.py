@@ -10,11 +10,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.catalogues.subjects import mnemonic, subject_field
+from tagwright.core.display import escape_formula
 from tagwright.data.subjects import recognise_source
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
-from tagwright.readers.lines import escape_formula
 from tagwright.server.access import Session, check_origin
 from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.examples import by_interface, example

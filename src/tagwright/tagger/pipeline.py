@@ -30,11 +30,11 @@ from tagwright.core.saved import (
     write_manifest,
 )
 from tagwright.core.versions import in_use
-from tagwright.data.vocabulary import Labels, Vocabulary, to_vocabulary
+from tagwright.data.texts import Single, Texts, is_single, to_documents
+from tagwright.data.vocabulary import Labels, Vocabulary
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError, InputError, ModelError, option
 from tagwright.graph.neighbours import NetworkEvidence
-from tagwright.readers.documents.in_memory import Single, Texts, is_single, to_documents
 from tagwright.registry import load_part, load_retriever, saved_kind
 from tagwright.stages.by_language import ByLanguage, unwrap_stage
 from tagwright.stages.evidence import ComparesWords
@@ -483,7 +483,7 @@ class Tagger:
 
         To add some: `tagger.with_labels([*tagger.vocabulary, "Wasps"])`.
         """
-        vocabulary = self._in_languages(to_vocabulary(labels))
+        vocabulary = self._in_languages(Vocabulary.of(labels))
         retrievers = {name: stage.with_labels(vocabulary) for name, stage in self.retrievers.items()}
         rerankers = {name: stage.with_labels(vocabulary) for name, stage in self.rerankers.items()}
         return replace(

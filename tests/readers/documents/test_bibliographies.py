@@ -14,6 +14,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.readers.documents import bibliographies
+from tagwright.readers.documents.columns import hint_at_labels
 from tagwright.types import Document, Label
 
 RIS = """\
@@ -219,7 +220,7 @@ def test_the_keywords_are_labels_where_the_user_says_so_as_a_hint_advises(
     labels = Vocabulary(
         [Label("http://www.yso.fi/onto/yso/p1", ("Bees",)), Label("http://www.yso.fi/onto/yso/p2", ("Wings",))]
     )
-    list(labels.with_hint(replace(each, labels=()) for each in Corpus.read(path)))
+    hint_at_labels([replace(each, labels=()) for each in Corpus.read(path)], labels)
     assert any("the metadata keyword looks like labels" in line for line in caplog.messages)
     found = Corpus.read(path, columns={"labels": "keyword"})
     assert labels.gold(found, unknown="error").labels.tolist() == [0, 1]

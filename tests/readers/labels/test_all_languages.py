@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tagwright.data.text_languages import with_names_in
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.labels.languages import with_names_in
 
 TURTLE = """
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .

@@ -62,6 +62,7 @@ def evaluate(
     _quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
+    from tagwright.api import evaluating
     from tagwright.app import inputs, render
     from tagwright.combining.thresholds import parse_aim
     from tagwright.core.atomic import check_replaceable, saved_version
@@ -95,9 +96,9 @@ def evaluate(
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
     shown = inputs.in_languages_of(corpus, chosen, labels)
-    task = dataset.evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
+    task = evaluating.read_evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
     if run:
-        suggested = dataset.read_run(run, task, dataset.depth_for(names))
+        suggested = evaluating.read_run(run, task, dataset.depth_for(names))
     else:
         assert tagger is not None
         given = None
@@ -142,6 +143,7 @@ def compare(
     _quiet: Quiet = False,
 ) -> None:
     """Compare runs and taggers on the same documents, pair by pair: differences, intervals, paired tests."""
+    from tagwright.api import evaluating
     from tagwright.app import inputs, render
     from tagwright.auto.gain import recorded_gain
     from tagwright.evaluation import dataset
@@ -164,8 +166,8 @@ def compare(
         vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
         vocabulary = dataset.union([tagger.vocabulary for tagger in taggers])
-    task = dataset.evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
-    suggested = [dataset.read_run(file, task, depth) for file in run]
+    task = evaluating.read_evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
+    suggested = [evaluating.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)
     suggested += [dataset.tag_across_vocabularies(tagger, task, depth, file) for tagger, file in tagged]
     names = run_names(len(files))

@@ -67,18 +67,21 @@ def labels(
         print(f"{len(tagger.vocabulary):,} labels are encoded")
     else:
         file_format: Any = "turtle" if output_format == "skos" else output_format
+        from tagwright.readers.labels.files import label_lines
+
         if keywords is not None:
             render.print_lines(_keyword_lines(chosen, keywords))
         elif chosen.labels:
-            render.print_lines(Vocabulary.read(chosen.labels, language=chosen.language or None).lines(file_format))
+            read = Vocabulary.read(chosen.labels, language=chosen.language or None)
+            render.print_lines(label_lines(read, file_format))
         else:
-            render.print_lines(inputs.vocabulary(chosen).lines(file_format))
+            render.print_lines(label_lines(inputs.vocabulary(chosen), file_format))
 
 
 def _verify(chosen: Chosen, *, as_json: bool) -> None:
     from tagwright.app import render
-    from tagwright.data.vocabulary import to_vocabulary
     from tagwright.data.vocabulary_changes import VocabularyChanges
+    from tagwright.readers.labels.files import to_vocabulary
     from tagwright.stages.by_language import ByLanguage
     from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, find_unfound
     from tagwright.tagger import Tagger

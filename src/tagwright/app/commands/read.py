@@ -26,8 +26,9 @@ def read(
     labels instead, to evaluate runs with other programs; with --labels, only those in the vocabulary.
     """
     from tagwright.app import inputs, render
-    from tagwright.data.vocabulary import Vocabulary, to_vocabulary
-    from tagwright.readers.documents.catalogue import relabel_document
+    from tagwright.data.subjects import relabel_document
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.readers.labels.files import to_vocabulary
     from tagwright.readers.trec import qrels_lines
 
     chosen = Chosen(labels)

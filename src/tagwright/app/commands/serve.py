@@ -58,7 +58,7 @@ def models_to_serve(
     that a language has no effect on them.
     """
     from tagwright.app import inputs
-    from tagwright.data.vocabulary import to_vocabulary
+    from tagwright.readers.labels.files import to_vocabulary
     from tagwright.server import serving
 
     if not models:

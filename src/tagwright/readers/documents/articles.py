@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
+from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, to_documents
-from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.markup import of_jats, of_tei
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keep_present, numbered_depth, to_sections, work_id, years

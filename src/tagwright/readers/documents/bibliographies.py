@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from tagwright.core.display import plural
 from tagwright.core.extras import require
+from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, label_by_field, to_documents
-from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.latex import converter, known_macros, parse, to_paragraphs
 from tagwright.readers.documents.records import Located

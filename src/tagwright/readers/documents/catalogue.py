@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,10 +11,11 @@ from typing import NamedTuple, TypeVar
 
 from tagwright.core.display import plural
 from tagwright.core.progress import note
-from tagwright.data.subjects import CHOSEN_SOURCE, LABEL_SOURCE, source_code
+from tagwright.data.subjects import CHOSEN_SOURCE, LABEL_SOURCE, relabel_document, source_code, write_reference
+from tagwright.data.texts import Columns
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.account import say_unused
-from tagwright.readers.documents.columns import Columns, remedy, split_labels
+from tagwright.readers.documents.columns import remedy, split_labels
 from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
@@ -197,19 +197,6 @@ def _label_by_subjects(record: Record, chosen: str) -> Document:
     return replace(record.document, labels=tuple(sources), metadata=metadata)
 
 
-def with_sources(document: Document) -> Iterator[tuple[str, str, str]]:
-    """Each label of a document, the code of its vocabulary, and that which the user has named; "" for none."""
-    sources, chosen = document.metadata.get(LABEL_SOURCE, ()), "".join(document.metadata.get(CHOSEN_SOURCE, ())[:1])
-    told = sources if len(sources) == len(document.labels) else [""] * len(document.labels)
-    return ((label, "" if code == "none" else code, chosen) for label, code in zip(document.labels, told, strict=True))
-
-
-def relabel_document(document: Document, labels: Iterable[str]) -> Document:
-    """The document with other labels, without what its metadata say of the vocabularies of those that it had."""
-    kept = {field: values for field, values in document.metadata.items() if field not in (LABEL_SOURCE, CHOSEN_SOURCE)}
-    return replace(document, labels=tuple(labels), metadata=kept)
-
-
 def _report(sources: Counter[str], chosen: str, path: Path) -> None:
     """Log which vocabularies the labels are of, if of several. Raises InputError if the chosen one has none."""
     known = [f"{source} ({count:,})" for source, count in sources.most_common() if source]
@@ -221,43 +208,3 @@ def _report(sources: Counter[str], chosen: str, path: Path) -> None:
     if len(sources) > 1 and not chosen and known:
         first = known[0].partition(" ")[0]
         note(f"{path}: labels are subjects of {', '.join(known)}; to take those of one: {remedy(labels=first)}")
-
-
-def write_reference(ids: Iterable[str], name: str) -> str:
-    """One text of ids and a name, for the labels of a document. Ids that hold blanks or angle brackets are left out.
-
-    A record may give an id of another form than the vocabulary has, or none that it knows. The vocabulary then finds
-    the label by the last part of the id, or by the name.
-
-    >>> write_reference(["(DE-588)4006216-6"], "Bees"), write_reference([], "Bees")
-    ('<(DE-588)4006216-6> Bees', 'Bees')
-    """
-    brackets = (f"<{id_}>" for id_ in dict.fromkeys(ids) if id_ and not re.search(r"[<>\s]", id_))
-    return " ".join([*brackets, *([name] if name else [])])
-
-
-def read_reference(text: str) -> tuple[list[str], str]:
-    """The ids between angle brackets, in the order in which they are tried, and the name after them; it may be blank.
-
-    >>> read_reference("<(DE-588)4006216-6> Bees")
-    (['(DE-588)4006216-6'], 'Bees')
-    >>> read_reference("Bees")
-    ([], 'Bees')
-    """
-    if match := re.fullmatch(r"((?:<[^<>\s]+>\s*)+)(.*)", text, re.DOTALL):
-        return re.findall(r"<([^<>\s]+)>", match[1]), match[2].strip()
-    return [], text
-
-
-def last_part(label_id: str) -> str:
-    """The part of an id after its address or the code of its agency.
-
-    It is "" below five characters, which do not stand for the id: shorter numbers occur in every vocabulary.
-
-    >>> last_part("https://d-nb.info/gnd/4006216-6"), last_part("(DE-588)4006216-6"), last_part("gnd:4006216-6")
-    ('4006216-6', '4006216-6', '4006216-6')
-    >>> last_part("(OCoLC)fst00829875"), last_part("(DE-627)17")
-    ('829875', '')
-    """
-    part = re.sub(r"^fst0*(?=\d+$)", "", re.split(r"[/#:)]", label_id)[-1])  # records so write numbers of FAST
-    return part if len(part) >= 5 else ""

@@ -22,11 +22,14 @@ from typing import Any, TypeAlias
 from tagwright.core.checked import find_nearest, show
 from tagwright.core.display import list_first, plural
 from tagwright.data.subjects import CHOSEN_SOURCE, LABEL_SOURCE, SOURCES
+from tagwright.data.texts import Columns
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
 from tagwright.readers.account import say
 from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
 from tagwright.readers.headers import (
     DOCUMENT,
+    LIKE_LABELS,
     MORE_LABELS,
     is_among_words,
     of_web_of_science,
@@ -34,11 +37,9 @@ from tagwright.readers.headers import (
 )
 from tagwright.readers.limits import current_limits
 from tagwright.readers.lines import Place
+from tagwright.types import Document
 
 Record: TypeAlias = Mapping[str, Any]
-Columns: TypeAlias = Mapping[str, str]
-"Field of a document (id, title, abstract, text, labels, or any name for metadata) -> the column that holds it."
-
 SAMPLE = 100
 "Rows that tell the columns of a table, and whether a column holds HTML."
 
@@ -417,6 +418,20 @@ def _one_of(columns: Sequence[str], place: Place) -> str:
         names = f"{', '.join(map(show, columns[:-1]))} and {show(columns[-1])}"
         raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy(labels='...')}")
     return best or columns[0]
+
+
+def hint_at_labels(documents: Sequence[Document], vocabulary: Vocabulary) -> None:
+    """Warn of metadata that look like labels, by their name or their values, if no document has a label."""
+    if any(document.labels for document in documents):
+        return
+    held = dict[str, list[str]]()
+    for document in islice(documents, SAMPLE):
+        for name, values in document.metadata.items():
+            held.setdefault(name, []).extend(values)
+    like = (name for name, values in held.items() if is_among_words(name, LIKE_LABELS) or vocabulary.has_all(values))
+    if name := next(like, ""):
+        problem = "none of %s has a label; the metadata %s looks like labels: %s"
+        _log.warning(problem, plural(len(documents), "document"), name, remedy(labels=name))
 
 
 def _is_markup(sample: Sequence[Record], column: str) -> bool:

@@ -5,8 +5,8 @@ from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.data.subjects import is_address, source_code
+from tagwright.data.texts import Columns
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, to_documents
-from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.markup import HTML
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years

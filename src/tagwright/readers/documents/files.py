@@ -25,12 +25,13 @@ from tagwright import registry as plugins
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import show
 from tagwright.core.display import plural
+from tagwright.data.corpus import Corpus
+from tagwright.data.texts import Columns
 from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, option
 from tagwright.readers.account import by_suffix, say
 from tagwright.readers.documents import tables as table_files
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
 from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
-from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.docx import read_docx
 from tagwright.readers.documents.dublin_core import read_dublin_core
 from tagwright.readers.documents.html import read_html
@@ -148,6 +149,18 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
     "ris": re.compile(rb"(?:\d+\.?\s+)?TY  - [A-Z]|PMID- \d|(?:FN .*\n(?:VR .*\n)?)?PT [A-Z]\r?\n"),
 }
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."
+
+
+def read_documents(
+    *sources: str | Path,
+    input_format: str | None = None,
+    columns: Columns | None = None,
+    encoding: str = "",
+    is_label: Callable[[str], bool] | None = None,
+) -> Corpus:
+    """The documents of files, folders, globs or standard input, as `Corpus.read` says. is_label: see `Limits`."""
+    reading = open_sources(*sources, input_format=input_format, columns=columns, encoding=encoding, is_label=is_label)
+    return Corpus.build(reading)
 
 
 def open_sources(

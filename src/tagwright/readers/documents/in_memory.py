@@ -5,72 +5,56 @@ Hugging Face, a `Corpus`, or a `Path`.
 """
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any
 
-from tagwright.core.checked import show
+from tagwright.core.checked import is_missing, show
 from tagwright.core.display import list_first, plural
 from tagwright.core.extras import require
-from tagwright.core.progress import note
+from tagwright.data.corpus import Corpus
+from tagwright.data.subjects import relabel_document
+from tagwright.data.texts import Columns, Table, Texts, number_documents
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.catalogue import relabel_document
-from tagwright.readers.documents.columns import Columns, parse_list
+from tagwright.readers.documents.columns import parse_list
+from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, Record, check_document
 from tagwright.readers.documents.tables import class_names, from_rows, with_class_names
 from tagwright.readers.limits import each_within_limits
-from tagwright.readers.lines import Place, is_missing, is_nan
+from tagwright.readers.lines import Place, is_nan
 from tagwright.text.words import clean
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
 
-@runtime_checkable
-class Table(Protocol):
-    """A table or column that exports Arrow's C stream: pandas 2.2, polars, pyarrow, DuckDB."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The stream, for pyarrow."""
-        ...
+def corpus_of(
+    documents: Texts, columns: Columns | None = None, *, is_label: Callable[[str], bool] | None = None
+) -> Corpus:
+    """The documents in a corpus, cleaned and checked, as `Corpus.of` says. is_label: see `Limits`."""
+    return Corpus.build([("documents", locate_documents(documents, columns, check=True, is_label=is_label))])
 
 
-Single: TypeAlias = str | Document | Mapping[str, Any]
-"One document: a text, a Document, or a record."
-
-Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]] | Table | Path
-"The forms in which documents are accepted."
-
-
-def is_single(documents: Texts) -> bool:
-    """Whether this is one document and not a collection."""
-    return isinstance(documents, str | Document | Mapping)
-
-
-def to_documents(documents: Texts, is_label: Callable[[str], bool] | None = None) -> Iterator[Document]:
-    """Each as a document; a `Document` is kept, and a text gets its position as id, from 1.
-
-    is_label: see `Limits`. Raises InputError for anything that is not a document, and as `Corpus.read` does.
-
-    >>> [(document.id, document.text) for document in to_documents(["Bees fly.", Document("w", "Wasps")])]
-    [('1', 'Bees fly.'), ('w', 'Wasps')]
-    """
-    items = locate_documents(documents)
-    return (document for _, document in (each_within_limits(items, is_label=is_label) if is_label else items))
-
-
-def locate_documents(documents: Texts, columns: Columns | None = None, *, check: bool = False) -> Iterator[Located]:
+def locate_documents(
+    documents: Texts,
+    columns: Columns | None = None,
+    *,
+    check: bool = False,
+    is_label: Callable[[str], bool] | None = None,
+) -> Iterator[Located]:
     """Each document with its position, from 1; of a `Path`, with its line. check: every `Document` is checked too.
 
-    columns: field -> column, for tables and records. Raises InputError and ConfigError.
+    columns: field -> column, for tables and records. is_label: see `Limits`. Raises InputError and ConfigError.
     """
-    if isinstance(documents, Path):
-        from tagwright.readers.documents.files import open_sources  # imports the readers of all formats
+    located = _locate(documents, columns, check=check)
+    return each_within_limits(located, is_label=is_label) if is_label else located
 
+
+def _locate(documents: Texts, columns: Columns | None, *, check: bool) -> Iterator[Located]:
+    if isinstance(documents, Path):
         return chain.from_iterable(items for _, items in open_sources(documents, columns=columns))
     if isinstance(documents, Mapping):
         if not any(isinstance(value, str) for value in documents.values()):
@@ -89,8 +73,10 @@ def locate_documents(documents: Texts, columns: Columns | None = None, *, check:
             f"columns are given ({', '.join(columns)}), but the documents are no table and no records; a file is "
             "given as a Path, since a text stands for itself"
         )
-    items = _fill_missing(items)
-    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(items, 1))
+    numbered = number_documents(items)
+    if not check:
+        return numbered
+    return ((row, check_document(document, Place("documents", row))) for row, document in numbered)
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
@@ -148,27 +134,6 @@ def _with_given_labels(document: Document, labels: Any, position: int) -> Docume
     if ids is None or not isinstance(ids, Iterable):
         raise InputError(f"y of document {position} is {show(labels)}, expected a list of ids or names of labels")
     return relabel_document(document, dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label)))
-
-
-def _fill_missing(column: Iterable[Any]) -> Iterator[Any]:
-    """The values of a list or column with empty texts for missing ones, which are counted, so that rows stay rows."""
-    missing = list[str]()
-    for row, value in enumerate(column, 1):
-        if is_missing(value):
-            missing.append(str(row))
-        yield "" if is_missing(value) else value
-    if missing:
-        _log.warning("documents: %s without text: %s", plural(len(missing), "row"), list_first(missing))
-
-
-def _to_document(item: object, place: Place, check: bool) -> Document:
-    if isinstance(item, str):
-        if place.line == 1 and len(item.split()) == 1 and os.path.exists(item):  # noqa: PTH110 - Path raises on long names
-            note(f"{show(item)} is taken as a text; Path({show(item)}) would read the file or folder of this name")
-        return Document(str(place.line), abstract=clean(str(item)))
-    if not isinstance(item, Document):
-        raise place.error(f"is {show(item)}, expected a text, a Document, or a record in a list of records")
-    return check_document(item, place) if check else item
 
 
 def records_in(

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from tagwright.data.records import to_record
+from tagwright.data.texts import Columns
 from tagwright.readers.documents.annotation_tools import read_annotated
 from tagwright.readers.documents.bibliographies import is_csl, of_csl
-from tagwright.readers.documents.columns import Columns, to_fields
-from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents, to_record
+from tagwright.readers.documents.columns import to_fields
+from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents
 from tagwright.readers.lines import Place, json_lines, json_objects, write_json_lines
 from tagwright.types import Document
 

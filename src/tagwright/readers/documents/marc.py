@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 from tagwright.core.display import list_first
 from tagwright.core.extras import require
 from tagwright.data.subjects import source_code
+from tagwright.data.texts import Columns
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import (
     Field,
@@ -27,7 +28,6 @@ from tagwright.readers.documents.catalogue import (
     values,
     with_tags,
 )
-from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, years
 from tagwright.readers.documents.xml import read_elements

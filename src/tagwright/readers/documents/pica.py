@@ -6,6 +6,7 @@ from itertools import chain, dropwhile
 from pathlib import Path
 from typing import TypeAlias
 
+from tagwright.data.texts import Columns
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import (
     Field,
@@ -17,7 +18,6 @@ from tagwright.readers.documents.catalogue import (
     values,
     with_tags,
 )
-from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.marc import END, split_records
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, years

@@ -11,14 +11,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from tagwright.core.checked import show
+from tagwright.core.checked import is_missing, show
 from tagwright.core.display import list_first
+from tagwright.data.records import to_record
 from tagwright.data.subjects import LABEL_SOURCE, source_code
 from tagwright.errors import InputError, option
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
 from tagwright.readers.limits import reject
-from tagwright.readers.lines import Place, id_field, ids_field, is_missing, text_field, texts_field
+from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
@@ -115,21 +116,6 @@ def to_document(record: Record, shape: Shape, place: Place) -> Document:
 def check_document(document: Document, place: Place) -> Document:
     """A document from memory or from a saved corpus, checked like one from a file. Raises InputError with the place."""
     return to_document(to_record(document), SHAPES["jsonl"], place)
-
-
-def to_record(document: Document) -> dict[str, Any]:
-    """The document as plain values in the project's own shape, ready for JSON."""
-    return {
-        "id": document.id,
-        "title": document.title,
-        "abstract": document.abstract,
-        "sections": [
-            {"heading": section.heading, "level": section.level, "paragraphs": list(section.paragraphs)}
-            for section in document.sections
-        ],
-        "metadata": {field: list(values) for field, values in document.metadata.items()},
-        "labels": list(document.labels),
-    }
 
 
 def _sections(record: Record, key: str, place: Place) -> tuple[Section, ...]:

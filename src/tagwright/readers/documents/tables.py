@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tagwright.core.checked import show
+from tagwright.core.display import unescape_formula
 from tagwright.core.extras import require
+from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import (
     SAMPLE,
-    Columns,
     labels_in,
     remedy,
     split_labels,
@@ -29,7 +30,7 @@ from tagwright.readers.documents.columns import (
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, is_among_words, of_web_of_science
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
-from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
+from tagwright.readers.lines import Place, csv_rows, tsv_rows
 from tagwright.readers.workbooks import workbook_rows
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Labels as JSON lines: read with the line of each, and written so that they read back equal."""
+"""Labels as JSON lines: each read with its line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any, TypeVar
 
 from tagwright.core.checked import show
 from tagwright.core.display import plural
+from tagwright.data.records import LISTS
 from tagwright.readers.documents.records import POSITION
 from tagwright.readers.headers import LABEL, recognise_columns
 from tagwright.readers.labels.languages import by_language
 from tagwright.readers.lines import Place, id_field, ids_field, json_lines, json_objects, text_field, texts_field
 from tagwright.types import Label
-
-LISTS = ("types", "schemes", "collections", "related", "exact", "close", "replaces")
-"The fields that are lists of ids or URIs, beside `broader`."
 
 REPLACED_BY = "replaced_by"
 "Of a concept that is out of use: the ids of those in its place."
@@ -31,24 +29,6 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
-
-
-def to_record(label: Label) -> dict[str, Any]:
-    """The label as JSON; what it has not is left out, but for description and broader labels.
-
-    >>> to_record(Label("1", ("Bees",), languages=(("en", "Bees"), ("sv", "Bin")), notation="59"))["languages"]
-    {'en': ['Bees'], 'sv': ['Bin']}
-    """
-    record: dict[str, Any] = {
-        "id": label.id, "names": list(label.names), "description": label.description, "broader": list(label.broader),
-    }  # fmt: skip
-    others = {
-        "notation": label.notation,
-        "languages": by_code(label.languages),
-        "descriptions": by_code(label.descriptions),
-        **{field: list(getattr(label, field)) for field in ("translated", *LISTS)},
-    }
-    return record | {field: value for field, value in others.items() if value}
 
 
 def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
@@ -175,11 +155,3 @@ def _read_by_language(record: Mapping[str, Any], key: str, place: Place) -> tupl
         if not is_code and (code or key != "descriptions"):
             raise place.error(f'{key} has the language {show(code)}, expected a code, as in {{"en": ["Bees"]}}')
     return by_language((code.lower(), text) for code in value for text in texts_field(value, code, place))
-
-
-def by_code(tagged: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
-    """The texts of each language."""
-    texts: dict[str, list[str]] = {}
-    for code, text in tagged:
-        texts.setdefault(code, []).append(text)
-    return texts

@@ -1,21 +1,17 @@
-"""Names in several languages: which of them a text is searched for, and which are only kept."""
+"""Choose the names that are searched of a file with names in several languages."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from tagwright.core.checked import show
 from tagwright.core.progress import is_silent, note
+from tagwright.data.text_languages import EVERYWHERE, in_languages, language_subtag
 from tagwright.errors import ConfigError, is_command, option
-from tagwright.text.language import ALL, AUTO, NO_LANGUAGE, NONE, SHARE, parse
+from tagwright.text.language import ALL, AUTO, NONE, parse
 from tagwright.types import Label
-
-EVERYWHERE = frozenset({"", "la"})
-"""What `language_subtag` says of names that texts in all languages are searched for: those without a language, and
-Latin ones, as scientific names are."""
 
 _TOLD: set[tuple[Path, str]] = set()
 "What this command has told of which file: it may read one twice."
@@ -45,27 +41,6 @@ def choose_languages(
         there = f"the languages are {', '.join(available)}"
         raise ConfigError(f"{path}: no names in the language {show(wanted)}; {there}")
     return tuple(chosen) or tuple(filter(None, [_find_related("en", available), *available]))[:1]
-
-
-def by_preference(tag: str, languages: Iterable[str]) -> int:
-    """Rank the language of a text: the chosen ones, each before related ones, untagged, English, any other."""
-    chosen = (
-        same for language in languages for same in (tag == language, language_subtag(tag) == language_subtag(language))
-    )
-    steps = (*chosen, not tag, language_subtag(tag) == "en")
-    return steps.index(True) if True in steps else len(steps)
-
-
-def names_to_search(tagged: Sequence[tuple[str, str]], languages: Iterable[str]) -> tuple[str, ...]:
-    """The names to search: in the chosen languages, in that of the first name, and in `EVERYWHERE`.
-
-    tagged: (tag, name), in order.
-
-    >>> names_to_search([("de", "Bienen"), ("", "Apoidea"), ("fr", "Abeilles")], ["de"])
-    ('Bienen', 'Apoidea')
-    """
-    wanted = {*EVERYWHERE, *map(language_subtag, languages), *(language_subtag(tag) for tag, _ in tagged[:1])}
-    return tuple(dict.fromkeys(name for tag, name in tagged if language_subtag(tag) in wanted))
 
 
 def chosen_names(
@@ -107,63 +82,6 @@ def by_language(tagged: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...
     for tag, text in tagged:
         by_tag.setdefault(tag, {})[text] = None
     return tuple((tag, text) for tag, texts in by_tag.items() for text in texts)
-
-
-def in_languages(label: Label, languages: Iterable[str]) -> Label:
-    """The label with the names that are searched, and the description, in these languages, the first one preferred.
-
-    Names without a known language stay; a label without a name in these languages keeps those in another one.
-
-    >>> bees = Label("1", ("Bees",), languages=(("en", "Bees"), ("sv", "Bin")), descriptions=(("sv", "De surrar."),))
-    >>> swedish = in_languages(bees, ["sv"])
-    >>> swedish.names, swedish.description
-    (('Bin',), 'De surrar.')
-    """
-    chosen, known = tuple(languages), {name for _, name in label.languages}
-    tagged = [*label.languages, *(("", name) for name in label.names if name not in known)]
-    tagged.sort(key=lambda pair: by_preference(pair[0], chosen))
-    wanted = {"", *map(language_subtag, chosen), *(language_subtag(tag) for tag, _ in tagged[:1])}
-    descriptions = label.descriptions
-    if descriptions and label.description and label.description not in [text for _, text in descriptions]:
-        descriptions = (*descriptions, ("", label.description))
-    texts = sorted(descriptions, key=lambda pair: by_preference(pair[0], chosen))
-    described = (
-        next((text for tag, text in texts if language_subtag(tag) in wanted), "") if texts else label.description
-    )
-    return replace(label, names=names_to_search(tagged, chosen), description=described, descriptions=descriptions)
-
-
-def with_names_in(label: Label, languages: Iterable[str]) -> Label:
-    """The label in these languages, as `in_languages` says, where its names are those of a file in all languages."""
-    return in_languages(label, languages) if has_all_names(label) else label
-
-
-def has_all_names(label: Label) -> bool:
-    """Whether its names are those in all languages, so that nobody chose some of them."""
-    return set(label.names) == {name for _, name in label.languages}
-
-
-def frequent_languages(names: Iterable[Sequence[tuple[str, str]]], size: int) -> list[str]:
-    """The languages in which at least a fifth of the labels have a name, the most frequent first.
-
-    names: of each label with names in known languages, code and name. size: the number of all labels.
-
-    >>> frequent_languages([(("en-gb", "Bees"), ("sv", "Bin")), (("en", "Taxes"),)], 2)
-    ['en', 'sv']
-    """
-    counts = Counter(code for tagged in names for code in {language_subtag(tag) for tag, _ in tagged} - {""})
-    order = sorted(counts, key=lambda code: (-counts[code], code))
-    return [code for code in order if counts[code] >= SHARE * size]
-
-
-def language_subtag(tag: str) -> str:
-    """The language of a tag, without its country; empty for one of `NO_LANGUAGE`.
-
-    >>> language_subtag("en-gb"), language_subtag("zxx")
-    ('en', '')
-    """
-    code = tag.partition("-")[0]
-    return "" if code in NO_LANGUAGE else code
 
 
 def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | str, wanted: str | None) -> None:

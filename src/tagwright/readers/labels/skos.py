@@ -24,15 +24,10 @@ from rdflib.term import Node
 from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.core.progress import silence_log
+from tagwright.data.text_languages import by_preference, language_subtag, names_to_search
 from tagwright.errors import InputError
 from tagwright.readers.labels.jsonl import follow_steps, replaced_ids
-from tagwright.readers.labels.languages import (
-    by_language,
-    by_preference,
-    choose_languages,
-    language_subtag,
-    names_to_search,
-)
+from tagwright.readers.labels.languages import by_language, choose_languages
 from tagwright.readers.lines import decode_text, open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
 from tagwright.types import Label

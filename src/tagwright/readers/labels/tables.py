@@ -13,15 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from tagwright.core.checked import show
+from tagwright.core.checked import is_missing, show
 from tagwright.core.display import list_first, plural
+from tagwright.data.records import LISTS, by_code
+from tagwright.data.subjects import bare_id
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import format_list, parse_list
 from tagwright.readers.headers import DOCUMENT, LABEL, is_among_words, language_of, recognise_columns
-from tagwright.readers.labels.jsonl import LISTS, REPLACED_BY, by_code, in_place_of
+from tagwright.readers.labels.jsonl import REPLACED_BY, in_place_of
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
-from tagwright.readers.lines import ENDS, Place, csv_rows, is_missing, text_field, tsv_rows
+from tagwright.readers.lines import ENDS, Place, csv_rows, text_field, tsv_rows
 from tagwright.readers.workbooks import workbook_rows
 from tagwright.text.words import clean
 from tagwright.types import Label
@@ -263,11 +265,6 @@ def _values(row: Mapping[str, Any], column: str, tag: str, part: str, place: Pla
     else:
         texts = [text_field({column: item}, column, place) for item in value]
     yield from ((tag, text) for text in texts if text)
-
-
-def bare_id(label_id: str) -> str:
-    """An id without the angle brackets that Annif's files put around a URI."""
-    return label_id[1:-1] if label_id.startswith("<") and label_id.endswith(">") else label_id
 
 
 def split_texts(cell: str, separators: str | None = "|;\n") -> list[str]:

@@ -2,22 +2,19 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from tagwright.core.checked import show
 from tagwright.core.display import list_first, plural
+from tagwright.data.vocabulary import ARROW
 from tagwright.errors import InputError
 from tagwright.readers.account import say
 from tagwright.readers.documents.records import POSITION
 from tagwright.readers.documents.text_lines import PART
-from tagwright.readers.lines import is_missing, open_lines
+from tagwright.readers.lines import open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
-
-ARROW = " > "
-"The separator of the names in a path."
 
 _log = logging.getLogger(__name__)
 
@@ -25,31 +22,6 @@ _NUMBERED = re.compile(r"(\d+) - (?=\S)")
 
 _Line: TypeAlias = tuple[int, int, str]
 "Number, indent and text of a line."
-
-
-def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
-    """Labels are kept; a name becomes a label with the name as its id. Null and NaN are counted and left out.
-
-    Raises InputError for anything else.
-
-    >>> [(label.id, label.names) for label in as_labels(["Bees"])]
-    [('Bees', ('Bees',))]
-    """
-    if isinstance(items, str):
-        raise InputError(f"the labels are the text {show(items)}, expected a list of names or of labels")
-    every = list(enumerate(items, 1))
-    if blank := [str(position) for position, item in every if is_missing(item)]:
-        _log.warning("labels: %s without a name left out: %s", plural(len(blank), "row"), list_first(blank))
-    return tuple(_as_label(item, position) for position, item in every if not is_missing(item))
-
-
-def _as_label(item: object, position: int) -> Label:
-    if isinstance(item, Label):
-        return item
-    if not isinstance(item, str):
-        raise InputError(f"label {position} is {show(item)}, expected a name or a Label(id, names)")
-    name = clean(item).strip()
-    return Label(name, (name,))
 
 
 def read_names(path: Path) -> Iterator[tuple[int, Label]]:

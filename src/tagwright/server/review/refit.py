@@ -24,8 +24,8 @@ from tagwright.core.atomic import manifest_of
 from tagwright.core.steps import digest
 from tagwright.core.versions import in_use, model_names, new_place, put_in_use, saved_at
 from tagwright.data.corpus import text_groups
+from tagwright.data.subjects import relabel_document
 from tagwright.errors import TagwrightError
-from tagwright.readers.documents.catalogue import relabel_document
 from tagwright.review.blind import FEWEST, measured_gain
 from tagwright.server.languages import Text
 from tagwright.server.review.review import Review, TrainingData

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
+from tagwright.data.subjects import read_reference
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.catalogue import read_reference
 from tagwright.review import Order
 from tagwright.review.applied import gone_labels
 from tagwright.review.blind import drawn_blind
