@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.core.display import list_first
 from tagwright.core.extras import require
 from tagwright.data.subjects import source_code
 from tagwright.data.texts import Columns
@@ -161,64 +160,42 @@ def _problem(record: bytes, encoding: str, error: Exception) -> str:
     return "is a damaged MARC record: the lengths in its leader or directory do not fit"
 
 
-def _decode(record: bytes, encoding: str, remark: Callable[..., None]) -> list[Field]:
-    """The fields of a record, in Unicode. Raises any exception for a damaged one; remark: gets faults that can be read.
+def _decode(record: bytes, encoding: str, remark: Callable[[str], None]) -> list[Field]:
+    """The fields of a record, in Unicode. Raises any exception for a damaged one.
 
-    Where a length in the directory is wrong, each field is read to its end.
+    Where a length in the directory is wrong, as programs that count characters write them, each field is read to its
+    end. remark: gets a line on text that is in another encoding.
     """
     base = int(record[12:17])
     directory = record[24 : base - 1].decode("ascii")
     entries = [directory[at : at + 12] for at in range(0, len(directory), 12)]
-    cut_off = not record.endswith(END) or int(record[:5]) > len(record)
-    if cut_off or not entries or len(directory) != base - 25 or len(entries[-1]) != 12:
+    if not record.endswith(END) or int(record[:5]) > len(record) or not entries or len(directory) != base - 25:
         raise ValueError("its lengths do not fit")
     places = [(start := base + int(entry[7:]), start + int(entry[3:7]) - 1) for entry in entries]
-    contents, ended = [record[start:end] for start, end in places], record[base:-1].split(b"\x1e")[:-1]
-    if len(ended) == len(entries) and any(record[end : end + 1] != b"\x1e" for _, end in places):
-        contents = ended
-    control, decode = _decoders(record, encoding, remark)
-    fields, indicators, codes = [Field("LDR", "", (("", record[:24].decode("ascii")),))], list[str](), list[str]()
+    contents = [record[start:end] for start, end in places]
+    if any(record[end : end + 1] != b"\x1e" for _, end in places):
+        contents = record[base:-1].split(b"\x1e")[:-1]
+    if is_utf8(record) if encoding else has_utf8(record):
+        encoding = "utf-8"
+    decode = partial(str, encoding=encoding) if encoding else partial(from_marc8, remark=remark)
+    fields = [Field("LDR", "", (("", record[:24].decode("ascii")),))]
     for tag, content in zip((entry[:3] for entry in entries), contents, strict=True):
+        first, *subfields = content.split(b"\x1f")
         if tag < "010" and tag.isdigit():
-            fields.append(Field(tag, "", (("", control(content)),)))
-            continue
-        first, *rest = content.split(b"\x1f")
-        subfields = list(filter(None, rest))
-        if len(first) != 2 or not first.isascii():
-            indicators.append(tag)
-        if any(subfield[0] > 0x7F for subfield in subfields):
-            codes.append(tag)
-        coded = (
-            (subfield[:1].decode("ascii", "replace"), _without_sorting_signs(decode(_value(subfield))))
-            for subfield in subfields
-        )
-        fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], tuple(coded)))
-    for damaged, tags in (("indicators", indicators), ("subfield codes", codes)):
-        if tags:
-            remark(f"damaged {damaged}", f" in {list_first(list(dict.fromkeys(tags)), 5)}")
+            fields.append(Field(tag, "", (("", decode(first)),)))
+        else:
+            coded = tuple(_subfield(subfield, decode) for subfield in subfields if subfield)
+            fields.append(Field(tag, f"{first.decode('ascii', 'replace')}  "[:2], coded))
     return fields
 
 
-def _value(subfield: bytes) -> bytes:
-    """Return the value after the code, which takes more than one byte where it is none."""
-    if subfield[0] < 0x80:
-        return subfield[1:]
-    return subfield[1:].lstrip(bytes(range(0x80, 0xC0)))  # which continue a character of UTF-8
+def _subfield(subfield: bytes, decode: Callable[[bytes], str]) -> tuple[str, str]:
+    """The code and the value of a subfield; a damaged code may take several bytes of UTF-8."""
+    value = subfield[1:] if subfield[0] < 0x80 else subfield[1:].lstrip(bytes(range(0x80, 0xC0)))
+    return subfield[:1].decode("ascii", "replace"), _without_sorting_signs(decode(value))
 
 
-_Decode: TypeAlias = Callable[[bytes], str]
-
-
-def _decoders(record: bytes, encoding: str, remark: Callable[..., None]) -> tuple[_Decode, _Decode]:
-    """How control fields and subfields are decoded: as UTF-8, in the given encoding, or as MARC-8."""
-    if is_utf8(record) if encoding else has_utf8(record):
-        return bytes.decode, bytes.decode
-    if encoding:
-        return partial(str, encoding=encoding), partial(str, encoding=encoding)
-    return partial(str, encoding="latin-1"), partial(from_marc8, remark=remark)
-
-
-def from_marc8(text: bytes, remark: Callable[..., None] = lambda _: None) -> str:
+def from_marc8(text: bytes, remark: Callable[[str], object] = lambda _: None) -> str:
     """Text in MARC-8, which writes the characters that it lacks as references.
 
     remark: gets a line where bytes are none, which become spaces.
