@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tagwright.app.arguments import Basis, Chosen, Named, Reading
 from tagwright.core.checked import build, show
 from tagwright.core.display import plural
-from tagwright.core.garbage import freeze_collection
 from tagwright.core.progress import hint, note, silence, silence_log
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.core.versions import FILE, saved_at
-from tagwright.core.workers import often_switched
 from tagwright.data.corpus import Corpus, repeated_id
 from tagwright.data.text_languages import language_subtag, with_names_in
 from tagwright.data.vocabulary import Vocabulary, label_test
@@ -62,9 +60,7 @@ def open_tagger(chosen: Chosen, documents: Iterator[Document]) -> Iterator[tuple
     """
     with ExitStack() as stack:
         first = list(islice(documents, 1))
-        with freeze_collection(), often_switched():
-            made = tagger(chosen, first, stack)
-        yield made, chain(first, documents)
+        yield tagger(chosen, first, stack), chain(first, documents)
 
 
 def tagger(chosen: Chosen, documents: Sequence[Document] = (), stack: ExitStack | None = None) -> Tagger:

@@ -31,7 +31,6 @@ from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, is_
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Distinct, Positive
-from tagwright.core.garbage import seldom_collected
 from tagwright.core.progress import detail, note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.steps import State, Steps
@@ -156,7 +155,6 @@ class Data:
         return combination.judged_only(described, judged), weights
 
 
-@seldom_collected()
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,

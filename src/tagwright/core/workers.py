@@ -22,8 +22,8 @@ import threading
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any
@@ -206,17 +206,6 @@ def usable_cores() -> int:
     from joblib import cpu_count
 
     return int(cpu_count())
-
-
-@contextmanager
-def often_switched() -> Iterator[None]:
-    """Threads that compute outside Python wait for those that compute in it for a millisecond, not for five."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(0.001)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def main() -> None:

