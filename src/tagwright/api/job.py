@@ -25,7 +25,6 @@ from tagwright.api.options import (
     resolve_defaults,
 )
 from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
-from tagwright.core.callables import callable_name, content_of
 from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.core.progress import note
@@ -319,12 +318,13 @@ class Job:
         method = find_method(self.method)
         is_light = method.learns == "nothing" or (method.continues == "ranking" and self.model is not None)
         options, on = options_of(self.config), {} if is_light else machine()
-        options |= {name: callable_name(function) for name in FUNCTIONS if (function := getattr(self, name))}
+        functions = {name: function for name in FUNCTIONS if (function := getattr(self, name))}
+        options |= {name: getattr(each, "__qualname__", type(each).__qualname__) for name, each in functions.items()}
         if self.folder is None:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
         data = {"documents": texts, "labels": digest(vocabulary)}
-        data |= {name: _digest(value) for name, value in arguments.items() if name not in ("model", "pairs")}
+        data |= {name: _digest(value) for name, value in arguments.items() if name not in ("model", *FUNCTIONS)}
         if self.pairs:  # it may hold all documents: what it yields tells more, in less time
             data["pairs"] = digest(islice(self.pairs(0), 1000))
         return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}), on)
@@ -449,7 +449,5 @@ def _identity(model: Tagger | Path | str) -> str:
 
 def _digest(value: Any) -> str:
     """A digest of an argument of a training."""
-    if callable(value):
-        return digest([content_of(value)])
     items: Iterable[Any] = [value.indptr.tolist(), value.labels.tolist()] if isinstance(value, Run) else value.items()
     return digest(items)

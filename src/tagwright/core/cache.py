@@ -1,49 +1,45 @@
-"""The user's cache: vectors, parsed vocabularies, indexes and other results that take long, in one folder.
+"""The user's cache: vectors, parsed vocabularies, indexes and other results that take long, in one SQLite database.
 
-It saves time and nothing else depends on it. Entries are rows of one SQLite database, shared by all processes; the
-content of a row is in it or, where a library needs a file, in a file beside it. All together they respect a limit: the
-least recently used entries are removed, whatever they are. Where nothing can be read or written, one line is logged and
-everything is computed again. Every row has a checksum: a damaged one counts as missing, and a damaged database is
-replaced.
+It saves time and nothing else depends on it: where it cannot be read or written, one line is logged and everything is
+computed again. Beyond its limit, the entries that were written first are removed, whatever they are.
 """
 
 import functools
-import hashlib
 import logging
 import os
-import re
 import sqlite3
 import sys
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from tagwright.core.atomic import delete, replace_file, report_write_errors
+from tagwright.core.atomic import delete, report_write_errors
 from tagwright.errors import ConfigError, TagwrightError
 
 LIMIT = 2 << 30
 "The default limit of the cache, in bytes."
 
+SPARED = 0.75
+"The share of the limit to which the cache is reduced, so that not every write has to reduce it."
+
+LARGEST = 1 << 29
+"Bytes of an entry at most: SQLite takes 1 GB."
+
+NAME = "tagwright-cache.sqlite"
+
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-_NAME = "tagwright-cache"
-_FILE = rf"{_NAME}-[0-9a-f]{{32}}\.file"
-_SPARED = 0.75  # share of the limit to which the cache is reduced, so that not every write has to check
-_HOUR = 3600  # the time of last use is written at most once in an hour
-
 
 class Kind(NamedTuple):
-    """The entries of one kind. size: bytes. used: when one was last used, in seconds since 1970, within an hour."""
+    """The entries of one kind. size: bytes."""
 
     name: str
     entries: int
     size: int
-    used: int
 
 
 class Cache:
@@ -51,120 +47,74 @@ class Cache:
 
     def __init__(self, folder: Path, limit: int = LIMIT) -> None:
         self.folder, self.limit = folder, limit
-        self._path = folder / f"{_NAME}.sqlite"
-        self._usable = True
+        self._path = folder / NAME
+        self._usable = limit > 0
 
     def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, bytes]:
-        """Return contents by key, without missing or damaged ones."""
-        if not self.limit or not keys:
-            return {}
+        """Return contents by key, without missing ones."""
 
-        def read(database: sqlite3.Connection) -> list[tuple[bytes, bytes, bytes, int]]:
-            rows, asked = [], iter(keys)
+        def read(database: sqlite3.Connection) -> dict[bytes, bytes]:
+            found, asked = dict[bytes, bytes](), iter(keys)
             while some := list(islice(asked, 10_000)):  # SQLite takes at most 32,766
-                query = f"SELECT key, content, checksum, used FROM entries WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
-                rows += database.execute(f"{query} AND kind = ?", [*some, kind]).fetchall()
-            return rows
+                query = f"SELECT key, content FROM kept WHERE kind = ? AND key IN ({','.join('?' * len(some))})"  # noqa: S608
+                found |= database.execute(query, [kind, *some])
+            return found
 
-        sound = [row for row in self._run(read) or [] if row[2] == _checksum(kind, row[0], row[1])]
-        now = int(time.time())
-        if stale := [(now, key, kind) for key, _, _, used in sound if abs(now - used) > _HOUR]:
-            self._run(lambda database: database.executemany("UPDATE entries SET used=? WHERE key=? AND kind=?", stale))
-        return {key: content for key, content, _, _ in sound}
+        return (self._run(read) if keys else None) or {}
 
     def put(self, kind: str, contents: Mapping[bytes, bytes]) -> None:
         """Store contents by key, all or none; contents above the size limit are left out."""
-        rows = [(key, kind, content, len(content)) for key, content in contents.items()]
-        most = min(_SPARED * self.limit, 1 << 29)  # SQLite takes 1 GB
-        self._write([row for row in rows if row[-1] <= most])
+        most = min(SPARED * self.limit, LARGEST)
+        rows = [(kind, key, content) for key, content in contents.items() if len(content) <= most]
 
-    def file(
-        self, kind: str, key: bytes, make: Callable[[Path], None], is_sound: Callable[[Path], bool]
-    ) -> Path | None:
-        """The file that `make` wrote for this key, now or earlier; None where it cannot be kept.
+        def write(database: sqlite3.Connection) -> None:
+            database.executemany("INSERT OR REPLACE INTO kept (kind, key, content) VALUES (?, ?, ?)", rows)
+            self._keep_to_limit(database)
 
-        is_sound: False for a damaged one, which is then replaced. Another process may remove the file at any time: open
-        it without creating it.
-        """
-        digest = hashlib.blake2b(key, digest_size=16, person=kind.encode()[:16])
-        path = self.folder / f"{_NAME}-{digest.hexdigest()}.file"
-        if not self.limit or not self._usable:
-            return None
-        try:
-            if path.is_file() and is_sound(path):
-                self._write([(path.name.encode(), kind, None, path.stat().st_size)])
-                return path
-            with replace_file(path) as temporary:
-                make(temporary)
-                size = temporary.stat().st_size
-                if size > _SPARED * self.limit:
-                    raise TagwrightError(f"it has {size:,} bytes, the limit of the cache is {self.limit:,}")
-                self._write([(path.name.encode(), kind, None, size)])  # before it is in place: no file lacks a row
-        except (TagwrightError, OSError, sqlite3.Error) as error:
-            _log.warning("%s: %s is not kept (%s)", self.folder, kind, error)
-            return None
-        return path
+        if rows:
+            self._run(write)
 
     def contents(self) -> list[Kind]:
         """The entries, by the name of their kind."""
         if not self._path.exists():
             return []
-        listed = "SELECT kind, COUNT(*), SUM(size), MAX(used) FROM entries GROUP BY kind ORDER BY kind"
+        listed = "SELECT kind, COUNT(*), SUM(LENGTH(content)) FROM kept GROUP BY kind ORDER BY kind"
         return [Kind(*row) for row in self._run(lambda database: database.execute(listed).fetchall()) or []]
 
     def size(self) -> int:
         """Bytes on the disk."""
-        return sum(map(_size, self._ours()))
+        return sum(path.stat().st_size for path in self.folder.glob(f"{NAME}*"))
 
     def clear(self) -> int:
         """Remove everything that is kept, and no file of others; returns how many bytes that frees.
 
-        Other processes may go on: a database that one of them has open is emptied. Raises TagwrightError for a folder
-        that holds only files of others, and where a file cannot be removed.
+        Other processes may go on: the database is emptied, and only a damaged one deleted. Raises TagwrightError for a
+        folder that holds only files of others, and where it cannot be emptied.
         """
-        before = self.size()
-        if not self._ours() and self.folder.is_dir() and any(self.folder.iterdir()):
+        if not self._path.exists() and self.folder.is_dir() and any(self.folder.iterdir()):
             raise TagwrightError(f"{self.folder}: is no cache of Tagwright; correct TAGWRIGHT_CACHE")
+        before = self.size()
         with report_write_errors(self.folder):
-            if self._path.exists():
-                self._run(_empty_database)
-            in_use = self._path.with_name(f"{self._path.name}-shm").exists()  # the last to close it removes this file
-            for path in self._ours():
-                if not (in_use and path.name.startswith(self._path.name)):
-                    delete(path)
-        return before - self.size()
-
-    def _write(self, rows: Collection[tuple[bytes, str, bytes | None, int]]) -> None:
-        now = int(time.time())
-        whole = [
-            (key, kind, content, _checksum(kind, key, content or b""), size + 200, now)  # with its other columns
-            for key, kind, content, size in rows
-        ]
-
-        def write(database: sqlite3.Connection) -> None:
-            database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)", whole)
-            database.commit()
-            self._keep_to_limit(database)
-
-        if whole and self.limit:
-            self._run(write)
+            try:
+                if before:
+                    self._once(_empty)
+            except sqlite3.OperationalError as error:
+                raise TagwrightError(f"{self._path}: cannot be emptied ({error})") from None
+            except sqlite3.DatabaseError:
+                delete(*self.folder.glob(f"{NAME}*"))
+        return max(0, before - self.size())
 
     def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """The result of a transaction; None where the database cannot be used.
-
-        What fails is tried once more: the database may have been damaged, or another process has just removed it.
-        """
-        for last in (False, True):
-            try:
-                return self._once(action) if self._usable else None
-            except (OSError, sqlite3.OperationalError) as error:
-                self._usable = not last
-                if last:
-                    _log.warning("%s: nothing is kept or found there (%s)", self.folder, error)
-            except (sqlite3.Error, ValueError, OverflowError) as error:  # an invalid index or text is damage too
-                _log.warning("%s: damaged (%s), replaced; what it held is computed again", self._path, error)
-                self._remove_database()
-        return None
+        """The result of a transaction; None where the database cannot be used, which is said once."""
+        if not self._usable:
+            return None
+        try:
+            return self._once(action)
+        except (OSError, sqlite3.Error) as error:
+            self._usable = False
+            remedy = "" if isinstance(error, OSError | sqlite3.OperationalError) else "; tagwright cache --clear mends it"
+            _log.warning("%s: nothing is kept or found there (%s)%s", self.folder, error, remedy)
+            return None
 
     def _once(self, action: Callable[[sqlite3.Connection], T]) -> T:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -172,53 +122,24 @@ class Cache:
             database.execute("PRAGMA page_size=16384")  # several vectors fill one with little left over
             with suppress(sqlite3.OperationalError):  # another process is just doing the same
                 database.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
-            database.execute("PRAGMA synchronous=OFF")  # what a power failure damages is computed again
+            database.execute("PRAGMA synchronous=NORMAL")
             database.execute(
-                "CREATE TABLE IF NOT EXISTS entries (key BLOB NOT NULL, kind TEXT NOT NULL, content BLOB, "
-                "checksum BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (key, kind))"
+                "CREATE TABLE IF NOT EXISTS kept (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key BLOB NOT NULL, "
+                "content BLOB NOT NULL, UNIQUE (kind, key))"
             )
-            # holds all that a listing or a removal asks for
-            database.execute("CREATE INDEX IF NOT EXISTS by_use ON entries (used, kind, size)")
             return action(database)
 
     def _keep_to_limit(self, database: sqlite3.Connection) -> None:
-        """Remove the least recently used entries if the limit is exceeded, and files without an entry."""
+        """Remove the entries that were written first if the limit is exceeded; new ones take their place in the file."""
         names = ("page_count", "freelist_count", "page_size")
         pages, free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-        excess = (pages - free) * size + sum(map(_size, self._files())) - self.limit
-        if excess <= 0:
+        if (pages - free) * size <= self.limit:
             return
-        database.execute("UPDATE entries SET used = 0 WHERE used > ?", [time.time() + _HOUR])  # the clock went back
-        excess += int((1 - _SPARED) * self.limit)
-        sums = "SELECT rowid AS id, size, SUM(size) OVER (ORDER BY used ROWS UNBOUNDED PRECEDING) AS sum FROM entries"
-        oldest = f"SELECT id FROM ({sums}) WHERE sum - size < ?"  # noqa: S608  # our own
-        database.execute(f"DELETE FROM entries WHERE rowid IN ({oldest})", [excess])  # noqa: S608
-        database.commit()
-        for path in self._files():
-            kept = database.execute("SELECT 1 FROM entries WHERE key = ?", [path.name.encode()]).fetchone()
-            if not kept and path.suffix == ".file":  # others are just being made
-                with suppress(OSError):  # Windows removes nothing that another process has open
-                    delete(path)
-        with suppress(sqlite3.OperationalError):  # what is free is used by the next rows
-            _compact_database(database)
-
-    def _remove_database(self) -> None:
-        """Remove a damaged database; its journals first, which would be replayed into a new one."""
-        try:
-            for journal in ("-wal", "-shm", ""):
-                delete(self._path.with_name(self._path.name + journal))
-        except OSError:
-            self._usable = False
-
-    def _ours(self) -> list[Path]:
-        names = rf"{_NAME}\.sqlite(-wal|-shm|-journal)?|{_FILE}|\.{_FILE}\.(lock|tmp[0-9a-f]{{8}})"
-        try:
-            return [path for path in self.folder.iterdir() if re.fullmatch(names, path.name)]
-        except OSError:
-            return []
-
-    def _files(self) -> list[Path]:
-        return [path for path in self._ours() if not path.name.startswith(self._path.name)]
+        newest = "SELECT number, SUM(LENGTH(content)) OVER (ORDER BY number DESC) AS sum FROM kept"
+        database.execute(
+            f"DELETE FROM kept WHERE number IN (SELECT number FROM ({newest}) WHERE sum > ?)",  # noqa: S608  # our own
+            [SPARED * self.limit],
+        )
 
 
 _shared = functools.cache(Cache)
@@ -263,34 +184,8 @@ def cache_limit() -> int:
     return int(size)
 
 
-def _empty_database(database: sqlite3.Connection) -> None:
-    database.execute("DELETE FROM entries")
+def _empty(database: sqlite3.Connection) -> None:
+    database.execute("DELETE FROM kept")
     database.commit()
-    _compact_database(database)
-
-
-def _compact_database(database: sqlite3.Connection) -> None:
-    """Give what removed rows took back to the disk."""
-    database.execute("VACUUM")
+    database.execute("VACUUM")  # gives what the rows took back to the disk
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _checksum(kind: str, key: bytes, content: object) -> bytes | None:
-    """A checksum that includes the key, so that a damaged index cannot return another entry; None for no bytes."""
-    if not isinstance(content, bytes):
-        return None
-    return hashlib.blake2b(key + content, digest_size=8, person=kind.encode()[:16]).digest()
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):  # another process has just removed it
-        return path.stat().st_size
-    return 0
-
-
-def file_key(file: IO[bytes], options: Iterable[object]) -> bytes:
-    """Return the key of what is made from the rest of a file with these options."""
-    key = hashlib.blake2b(repr(tuple(options)).encode(), digest_size=20)
-    while chunk := file.read(1 << 20):
-        key.update(chunk)
-    return key.digest()
