@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -28,24 +26,3 @@ def test_more_texts_than_fit_one_query(tmp_path: Path) -> None:
     vectors, known = cache.get(texts)
     assert known.all()
     assert vectors[[0, 9_999, 10_000, 24_999], 0].tolist() == [0, 9_999 % 2048, 10_000 % 2048, 24_999 % 2048]
-
-
-def test_a_row_with_any_changed_bit_is_missing_and_computed_again(tmp_path: Path) -> None:
-    cache = EmbeddingCache("f", 2, Cache(tmp_path))
-    cache.put(["bee", "wasp"], np.concatenate([ONE, TWO]))
-    [path] = tmp_path.iterdir()
-    good = path.read_bytes()
-    with closing(sqlite3.connect(path)) as database:
-        [(vector, checksum)] = database.execute("SELECT content, checksum FROM entries LIMIT 1").fetchall()
-    for part in (vector, checksum):
-        for bit in range(8 * len(part)):
-            place, damaged = good.index(part) + bit // 8, bytearray(good)
-            damaged[place] ^= 1 << bit % 8
-            for journal in tmp_path.rglob("*.sqlite-*"):
-                journal.unlink()
-            path.write_bytes(damaged)
-            vectors, known = EmbeddingCache("f", 2, Cache(tmp_path)).get(["bee", "wasp"])
-            assert known.sum() == 1
-            assert vectors.tolist() in ([[1, 0.5], [0, 0]], [[0, 0], [0.25, 2]])
-    EmbeddingCache("f", 2, Cache(tmp_path)).put(["bee", "wasp"], np.concatenate([ONE, TWO]))
-    assert EmbeddingCache("f", 2, Cache(tmp_path)).get(["bee", "wasp"])[0].tolist() == [[1, 0.5], [0.25, 2]]

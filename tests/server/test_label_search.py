@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 
@@ -8,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.core.cache import Cache, user_cache
+from tagwright.core.cache import user_cache
 from tagwright.errors import ConfigError
 from tagwright.server import label_search
-from tagwright.server.label_search import FEWEST_FOR_PARTS, LabelSearch, build_file, fold_text, kept_index
+from tagwright.server.label_search import FEWEST_FOR_PARTS, LabelSearch, fold_text, kept_index
 from tagwright.types import Label
 
 LABELS = [
@@ -79,51 +78,22 @@ def test_no_more_than_k_and_no_label_twice() -> None:
     assert sorted(search("bee", k=9)) == [0, 1, 2, 3, 4]
 
 
-def test_a_finished_index_is_used_again_and_an_unfinished_one_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
-    kept_index(LABELS, fewest=2)
-    [path] = tmp_path.glob("*.file")
-    made = path.read_bytes()
-    build_file(tmp_path / "other", [Label("1", ("Ants",))])
-    path.write_bytes((tmp_path / "other").read_bytes())
-    search = kept_index(LABELS, fewest=2)
-    assert (search("ants"), search("apis")) == ([0], [])
-    search._database.close()
-    path.write_bytes(b"not whole")
-    kept_index(LABELS, fewest=2)
-    assert path.read_bytes() == made
-
-
 def test_large_indexes_are_kept_by_what_the_labels_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
     for labels, expected in ((LABELS[:1], 0), (LABELS, 1), (LABELS, 1), (LABELS[:3], 2), (LABELS[1:], 3)):
         search = kept_index(labels, fewest=2)
         assert search(labels[-1].name)[0] == len(labels) - 1
-        search._database.close()
-        assert len(list(tmp_path.glob("*.file"))) == expected
+        assert sum(kind.entries for kind in user_cache().contents()) == expected
 
 
-def test_an_index_that_is_removed_while_it_is_used_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if os.name == "nt":
-        pytest.skip("Windows removes nothing that is open")
+def test_a_kept_index_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
-    search = kept_index(LABELS, fewest=2)
-    user_cache().clear()
-    assert search("apis") == [0]
-
-
-def test_an_index_that_is_removed_before_it_is_opened_is_made_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
-    monkeypatch.setattr(Cache, "file", lambda *_: tmp_path / "removed")
+    kept_index(LABELS, fewest=2)
+    monkeypatch.setattr("tagwright.server.label_search.build_file", None)
     assert kept_index(LABELS, fewest=2)("apis") == [0]
-    assert not (tmp_path / "removed").exists()
 
 
-def test_without_a_place_for_the_index_it_is_made_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_cache_the_index_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "file"))
     assert kept_index(LABELS, fewest=2)("apis") == [0]

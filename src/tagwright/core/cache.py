@@ -112,7 +112,9 @@ class Cache:
             return self._once(action)
         except (OSError, sqlite3.Error) as error:
             self._usable = False
-            remedy = "" if isinstance(error, OSError | sqlite3.OperationalError) else "; tagwright cache --clear mends it"
+            remedy = (
+                "" if isinstance(error, OSError | sqlite3.OperationalError) else "; tagwright cache --clear mends it"
+            )
             _log.warning("%s: nothing is kept or found there (%s)%s", self.folder, error, remedy)
             return None
 
@@ -130,7 +132,7 @@ class Cache:
             return action(database)
 
     def _keep_to_limit(self, database: sqlite3.Connection) -> None:
-        """Remove the entries that were written first if the limit is exceeded; new ones take their place in the file."""
+        """Remove the entries that were written first if the limit is exceeded; new ones take their place."""
         names = ("page_count", "freelist_count", "page_size")
         pages, free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
         if (pages - free) * size <= self.limit:

@@ -12,13 +12,14 @@ import threading
 import unicodedata
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
 from tagwright.core.cache import user_cache
+from tagwright.core.kept_folders import keep, new_folder, unpack_folder
 from tagwright.errors import ConfigError
 from tagwright.text.words import ANALYSIS, clean, fold
 from tagwright.types import Label, Mask
@@ -29,8 +30,8 @@ FEWEST_FOR_PARTS = 3
 FEWEST_KEPT = 20_000
 "Labels from which on the index is cached on disk: one of fewer is built in a second."
 
-FORMAT = 5
-"Version of the index, increased with each change of how it is built: older files are built anew."
+KIND, FILE = "label search", "labels.sqlite"
+"How the cache calls an index, and its file."
 
 
 class LabelSearch:
@@ -107,11 +108,13 @@ def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearc
     """Return the search in these labels. fewest: number of labels from which on the index is cached on disk."""
     if len(labels) < fewest:
         return LabelSearch(labels)
-    path = user_cache().file("label search", _digest(labels), partial(build_file, labels=labels), is_finished)
-    try:
-        return LabelSearch(labels, path)
-    except sqlite3.Error:  # another process has just removed it
-        return LabelSearch(labels)
+    cache, key = user_cache(), _digest(labels)
+    folder = unpack_folder(cache, KIND, key)
+    if folder is None:
+        folder = new_folder()
+        build_file(folder / FILE, labels)
+        keep(cache, KIND, key, folder)
+    return LabelSearch(labels, folder / FILE)
 
 
 def fold_text(text: str) -> str:
@@ -141,13 +144,6 @@ def _matches(name: str, text: str) -> bool:
     return text in name or all(any(word.startswith(part) for word in words) for part in _words(text))
 
 
-def is_finished(path: Path) -> bool:
-    """Whether a file holds a whole index of the present `FORMAT`."""
-    with suppress(sqlite3.Error), closing(_connect(path)) as database:
-        return bool(database.execute("PRAGMA user_version").fetchone() == (FORMAT,))
-    return False
-
-
 def build_file(path: Path, labels: Sequence[Label]) -> None:
     """Build the index of these labels in an empty file."""
     with closing(sqlite3.connect(path)) as database:
@@ -173,7 +169,6 @@ def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
     for index in ("words", "parts"):
         execute(f"INSERT INTO {index} (rowid, text) SELECT row, text FROM names WHERE NOT whole")  # noqa: S608  # names of our own
         execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608
-    execute(f"PRAGMA user_version = {FORMAT}")
     database.commit()
 
 

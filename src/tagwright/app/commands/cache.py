@@ -1,7 +1,6 @@
 """The command `cache`: print or clear the contents of the cache."""
 
 import json
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ def cache(
 ) -> None:
     """Show what the cache holds: embeddings, parsed vocabularies, indexes of labels, the static encoder.
 
-    TAGWRIGHT_CACHE_LIMIT (2G) limits its size: entries used least recently go first. TAGWRIGHT_CACHE_DOCUMENTS=no
+    TAGWRIGHT_CACHE_LIMIT (2G) limits its size: the oldest entries go first. TAGWRIGHT_CACHE_DOCUMENTS=no
     keeps documents out of it. TAGWRIGHT_CACHE is its folder.
     """
     from tagwright.core.cache import user_cache
@@ -28,16 +27,12 @@ def cache(
         return
     kinds, size = kept.contents(), kept.size()
     if as_json:
-        content = [{**kind._asdict(), "used": _format_age(kind.used)} for kind in kinds]
+        content = [kind._asdict() for kind in kinds]
         print_json({"folder": str(kept.folder), "limit": kept.limit, "size": size, "kinds": content})
         return
     print(escape_controls(f"{kept.folder}: {megabytes(size)} of at most {megabytes(kept.limit)}"))
     for kind in kinds:
-        print(
-            escape_controls(
-                f"{kind.name}: {kind.entries:,} entries, {megabytes(kind.size)}, used {_format_age(kind.used)}"
-            )
-        )
+        print(escape_controls(f"{kind.name}: {kind.entries:,} entries, {megabytes(kind.size)}"))
 
 
 def megabytes(size: int) -> str:
@@ -47,7 +42,3 @@ def megabytes(size: int) -> str:
     '1.5 MB'
     """
     return f"{size / (1 << 20):,.1f} MB"
-
-
-def _format_age(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
