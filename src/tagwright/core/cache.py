@@ -5,15 +5,16 @@ computed again. Beyond its limit, the entries that were written first are remove
 """
 
 import functools
+import hashlib
 import logging
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from tagwright.core.atomic import delete, report_write_errors
 from tagwright.errors import ConfigError, TagwrightError
@@ -191,3 +192,11 @@ def _empty(database: sqlite3.Connection) -> None:
     database.commit()
     database.execute("VACUUM")  # gives what the rows took back to the disk
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def file_key(file: IO[bytes], options: Iterable[object]) -> bytes:
+    """Return the key of what is made from the rest of a file with these options."""
+    key = hashlib.blake2b(repr(tuple(options)).encode(), digest_size=20)
+    while chunk := file.read(1 << 20):
+        key.update(chunk)
+    return key.digest()
