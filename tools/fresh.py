@@ -85,7 +85,7 @@ class Environment:
 
     def tests(self, wheel: Path) -> None:
         """Run the tests that need no torch: see tests/conftest.py."""
-        self.pip("--constraint", str(LOCK), f"{wheel}[skos,docx,html,latex,pdf,parquet,xlsx,trees,index]")
+        self.pip("--constraint", str(LOCK), f"{wheel}[skos,documents,html,pdf,parquet,xlsx,trees,index]")
         self.pip("--constraint", str(LOCK), "pytest", "hypothesis", "httpx", "setuptools", "rdflib")
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         command = [self.python, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "tests"]

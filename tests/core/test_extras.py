@@ -14,7 +14,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.server.options import ServerOptions
 
 PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-OTHERWISE = {"docx": "python-docx", "faiss": "faiss-cpu"}
+OTHERWISE = {"faiss": "faiss-cpu", "pypandoc": "pypandoc-binary"}
 "Distributions that are not called like what they install."
 
 

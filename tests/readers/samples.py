@@ -10,12 +10,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-import docx
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.readers.documents.catalogue_records import in_xml, marc_record, utf8
 from tests.readers.printed import page, pdf
+from tests.readers.word import paragraph, word
 
 
 class Sample(NamedTuple):
@@ -83,14 +83,6 @@ def _workbook(titles: Sequence[str]) -> bytes:
     return stream.getvalue()
 
 
-def _word(titles: Sequence[str]) -> bytes:
-    document, stream = docx.Document(), io.BytesIO()
-    for title in titles:
-        document.add_paragraph(title)
-    document.save(stream)
-    return stream.getvalue()
-
-
 def _parquet(titles: Sequence[str]) -> bytes:
     pq.write_table(pa.Table.from_pylist(records(titles)), stream := io.BytesIO())
     return stream.getvalue()
@@ -153,9 +145,10 @@ SAMPLES = (
     Sample("arrow", "stream.arrow", lambda titles: arrow(pa.Table.from_pylist(records(titles)), stream=True)),
     Sample("text", "a.txt", _each("TITLE\n"), "none", ""),
     Sample("latex", "a.tex", _each(r"\title{TITLE}\begin{document}\maketitle\end{document}"), "none", ""),
+    Sample("markdown", "a.md", _each("TITLE\n"), "none", ""),
     Sample("html", "a.html", _each("<meta charset=koi8-r><title>TITLE</title><p>TITLE"), "none", ""),
     Sample("tei", "a.tei", _each(_TEI), "none", ""),
-    Sample("docx", "a.docx", _word, "none", ""),
+    Sample("docx", "a.docx", lambda titles: word("".join(map(paragraph, titles))), "none", ""),
     Sample("pdf", "a.pdf", lambda titles: pdf([page(each) for each in titles]), "none", ""),
     Sample("jats", "a.xml", _each(_ARTICLE, '<?xml version="1.0"?>\n<all>\n', "</all>"), "catalogue", ""),
     Sample("pubmed", "a.xml", _each(_CITATION, "<PubmedArticleSet>\n", "</PubmedArticleSet>"), "catalogue", ""),

@@ -13,7 +13,7 @@ from tests.readers.samples import SAMPLES, Sample
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError
 from tagwright.readers.account import by_suffix
-from tagwright.readers.documents.files import READERS
+from tagwright.readers.documents.files import BY_PANDOC, READERS
 
 
 @pytest.mark.parametrize("sample", [each for each in SAMPLES if each.unused], ids=lambda sample: sample.name)
@@ -32,16 +32,16 @@ def test_a_reader_says_which_fields_it_does_not_use(
 
 def test_every_format_has_a_sample() -> None:
     """Formats of papers have no fields that could be left out."""
-    in_two_files = {"lines"}  # see documents/test_text_lines.py
-    assert {each.format for each in SAMPLES} | in_two_files == {*READERS}, "add a Sample to tests/readers/samples.py"
+    elsewhere = {"lines", *BY_PANDOC}  # see documents/test_text_lines.py, test_pandoc.py
+    assert {each.format for each in SAMPLES} | elsewhere == {*READERS}, "add a Sample to tests/readers/samples.py"
     assert all(READERS[each.format].paper or each.format == "pubmed" for each in SAMPLES if not each.unused)
 
 
 NOTES = {
     "a.txt": b"Bees",
-    "book.epub": b"x",
+    "book.mobi": b"x",
     "old.doc": b"x",
-    "report.odt": b"x",
+    "report.odg": b"x",
     "b.csv": b"text\nx\n",
     "c.csv": b"",
     "d": b"",
@@ -50,11 +50,11 @@ NOTES = {
 
 def test_the_files_of_a_folder_that_are_left_out_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A file of labels beside a text belongs to it, and hidden files are nobody's."""
-    for name, content in (NOTES | {"a.key": b"bees", "e/.hidden.odt": b"x", "e/f.ODT": b"x"}).items():
+    for name, content in (NOTES | {"a.key": b"bees", "e/.hidden.odg": b"x", "e/f.ODG": b"x"}).items():
         written(tmp_path, content, name)
     [document] = read(tmp_path)
     assert document.labels == ("bees",)
-    left_out = "without suffix 1, .csv 2 (name them), .doc 1, .epub 1, .odt 2"
+    left_out = "without suffix 1, .csv 2 (name them), .doc 1, .mobi 1, .odg 2"
     assert caplog.messages == [f"8 files: 1 read; 7 left out: {left_out}"]
 
 
@@ -71,8 +71,8 @@ def test_a_folder_of_which_everything_is_read_is_counted_as_information(
 
 
 def test_a_folder_without_a_readable_file_is_an_error(tmp_path: Path) -> None:
-    written(tmp_path, b"x", "n/a.odt")
-    assert refusal(tmp_path / "n").startswith("n: holds no files of text (.docx, .htm, .html")
+    written(tmp_path, b"x", "n/a.odg")
+    assert refusal(tmp_path / "n").startswith("n: holds no files of text (.docx, .epub, .htm")
 
 
 TABLES: dict[str, Callable[[Path], Path]] = {

@@ -22,10 +22,7 @@ ERRORS = (RuntimeError("no\nway"), IndexError(), RecursionError("too deep"), Mem
 SAMPLE = {each.name.partition(".")[2]: each.file("Bees") for each in SAMPLES if each.name.startswith("a.")}
 
 WHOLE = {
-    "docx": ("docx.Document", SAMPLE["docx"]),
     "pdf": ("pypdfium2.PdfDocument", SAMPLE["pdf"]),
-    "tex": ("pylatexenc.latexwalker.LatexWalker.get_latex_nodes", b"\\section{Bees}"),
-    "latex": ("pylatexenc.latex2text.LatexNodes2Text.nodelist_to_text", b"\\section{Bees}"),
     "bib": ("bibtexparser.entrypoint.parse_string", SAMPLE["bib"]),
     "xlsx": ("openpyxl.load_workbook", SAMPLE["xlsx"]),
     "parquet": ("pyarrow.parquet.ParquetFile", SAMPLE["parquet"]),
@@ -49,7 +46,7 @@ def test_a_file_on_which_a_library_fails_is_named(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("suffix", ["docx", "pdf", "tex", "latex"])
+@pytest.mark.parametrize("suffix", ["pdf"])
 def test_of_several_papers_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, suffix: str
 ) -> None:
@@ -62,10 +59,6 @@ def test_of_several_papers_the_others_are_read(
 
 
 RECORDS = {
-    "bib": (
-        "pylatexenc.latex2text.LatexNodes2Text.nodelist_to_text",
-        b"@misc{a, title={$Bees$}}\n\n@misc{b, title={$Ants$}}",
-    ),
     "pdf": ("pypdfium2.PdfDocument.get_page", pdf([page("Bees"), page("Ants")])),
     "marc": ("tagwright.readers.documents.marc._decode", utf8(*(
         marc_record([("001", name), ("245", ("10", f"a{name}"))]) for name in ("Bees", "Ants")
@@ -121,7 +114,7 @@ def test_what_libraries_log_and_warn_of_is_not_shown(
     caplog: pytest.LogCaptureFixture,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for suffix, library in (("docx", "docx"), ("pdf", "pypdfium2"), ("bib", "bibtexparser"), ("tex", "pylatexenc")):
+    for suffix, library in (("pdf", "pypdfium2"), ("bib", "bibtexparser")):
         name, content = WHOLE[suffix]
         module, _, attribute = name.rpartition(".")
         convert = getattr(resolved(module), attribute)
@@ -159,10 +152,8 @@ def resolved(name: str) -> Any:
 @pytest.mark.parametrize(
     ("name", "library", "what", "extra"),
     [
-        ("x.docx", "docx", "Word files", "docx"),
         ("x.pdf", "pypdfium2", "PDF", "pdf"),
         ("x.xlsx", "openpyxl", "Excel workbooks", "xlsx"),
-        ("x.tex", "pylatexenc", "LaTeX", "latex"),
         ("x.ttl", "rdflib", "SKOS", "skos"),
         ("x.parquet", "pyarrow", "Parquet", "parquet"),
         ("x.arrow", "pyarrow", "Arrow", "parquet"),

@@ -22,8 +22,8 @@ app = typer.Typer(
     context_settings={"max_content_width": 120},
     help="Tag any document with any vocabulary, with few labelled documents or none.",
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or the text of one document). Formats: "
-    "JSONL, TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI; MARC, MARCXML, "
-    "PICA+, Dublin Core; RIS, BibTeX, CSL JSON; Label Studio, argilla. "
+    "JSONL, TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .html, .pdf, JATS and TEI; .docx, .odt, .epub, .tex, .md "
+    "and what else pandoc reads; MARC, MARCXML, PICA+, Dublin Core; RIS, BibTeX, CSL JSON; Label Studio, argilla. "
     "Columns and keys may be id, title, abstract, text and labels (separated by ; or |), or those usual in shops and "
     "library catalogues (name, body, summary, sku; 245$a as title; subject, 650$a as labels); others are metadata.",
 )

@@ -9,9 +9,8 @@ from tagwright.errors import ConfigError, InputError
 
 EXTRAS = {
     "accelerate": "train",
-    "bibtexparser": "latex",
+    "bibtexparser": "documents",
     "defusedxml": "xlsx",
-    "docx": "docx",
     "faiss": "index",
     "h11": "serve",
     "httpx": "llm",
@@ -20,8 +19,8 @@ EXTRAS = {
     "omikuji": "trees",
     "openpyxl": "xlsx",
     "pyarrow": "parquet",
-    "pylatexenc": "latex",
     "pymarc": "marc",
+    "pypandoc": "documents",
     "pypdfium2": "pdf",
     "python_multipart": "serve",
     "ray": "ray",

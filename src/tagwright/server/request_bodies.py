@@ -290,7 +290,7 @@ async def read_documents(request: Request, file: Upload) -> list[Document]:
 
 
 def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> ReadDocuments:
-    """Read the documents of a file: PDF, docx, JATS, TEI, HTML, LaTeX, text, JSON lines, tables.
+    """Read the documents of a file: PDF, HTML, JATS, TEI, text, what pandoc reads, JSON lines, tables.
 
     name: from the client; tells the format, and is never used as a path. seconds: time limit. most: bytes of all
     documents as JSON, since a compressed file may hold a thousand times its size. The id of a document without one is

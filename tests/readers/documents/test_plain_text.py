@@ -6,41 +6,14 @@ from pathlib import Path
 import pytest
 from tests.readers.reading import read, refusal, written
 
-from tagwright.readers.documents.plain_text import parse_markdown, parse_text
-from tagwright.types import Document, Section
+from tagwright.readers.documents.plain_text import parse_text
+from tagwright.types import Document
 
 
 def test_the_first_line_of_a_text_is_its_title_unless_it_is_too_long() -> None:
     assert parse_text("Bees\nThey fly.\n") == Document("", "Bees", "They fly.")
     assert parse_text("word " * 60) == Document("", abstract=("word " * 60).strip())
     assert parse_text("") == Document("")
-
-
-def test_headings_in_fenced_code_are_no_headings() -> None:
-    document = parse_markdown("# Shell\n\n````sh\n# comment\n```\n\n# more\n````\nafter\n\n## Next\n~~~\n# x\n")
-    assert document.title == "Shell"
-    assert document.abstract == "````sh\n# comment\n```\n\n# more\n````\nafter"
-    assert document.sections == (Section("Next", 1, ("~~~\n# x",)),)
-
-
-@pytest.mark.parametrize(
-    ("text", "title", "abstract", "headings"),
-    [
-        ("Bees\n====\nFly.\n\nWings\n-----\n", "Bees", "Fly.", ["Wings"]),
-        ("[badge]\n\n# Bees\nFly.", "Bees", "[badge]\n\nFly.", []),
-        ("Bees\nFly.\n\n## Wings", "Bees", "Fly.", ["Wings"]),
-        ("## Bees ##\nC#\n\n# C#", "Bees", "C#", ["C#"]),
-        ("---\nname: x\ntitle: 'Bees'\n---\n# Bees\nFly.", "Bees", "Fly.", []),
-        ("---\ntitle: Bees\n---\nFly.\n## Wings", "Bees", "Fly.", ["Wings"]),
-        ("Bees\n\n- one\n---\n#tag\n", "Bees", "- one\n---\n#tag", []),
-        ("#\n", "", "", []),
-        ("", "", "", []),
-    ],
-)
-def test_titles_and_headings_of_markdown(text: str, title: str, abstract: str, headings: list[str]) -> None:
-    document = parse_markdown(text)
-    assert (document.title, document.abstract) == (title, abstract)
-    assert [section.heading for section in document.sections] == headings
 
 
 def test_a_folder_gives_its_texts_in_order_with_relative_paths_as_ids(tmp_path: Path) -> None:
@@ -139,9 +112,6 @@ def test_training_files_of_other_tools_are_refused_with_advice(
         ("a.txt", "000000001 LDR   L 00714cam a22\n000000001 24510 L $$aBees fly.\n", "MARC as text"),
         ("a.txt", "%0 Journal Article\n%T Bees fly\n%K Taxes\n\n%0 Book\n%T Wasps\n", "EndNote's own"),
         ("a.enw", "%0 Journal Article\n%T Bees fly\n%K Taxes\n\n%0 Book\n%T Wasps\n", "EndNote's own"),
-        ("a.txt", r"{\rtf1\ansi Bees \b and\b0  honey}", "Rich Text"),
-        ("a.rtf", r"{\rtf1\ansi Bees \b and\b0  honey}", "Rich Text"),
-        ("a.doc", r"{\rtf1\ansi Bees \b and\b0  honey}", "Rich Text"),
     ],
 )
 def test_forms_of_records_and_texts_that_are_not_read_are_refused_with_advice(

@@ -14,7 +14,7 @@ from tagwright.errors import InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, label_by_field, to_documents
 from tagwright.readers.documents.html import without_markup
-from tagwright.readers.documents.latex import converter, known_macros, parse, to_paragraphs
+from tagwright.readers.documents.pandoc import latex_texts
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
 from tagwright.readers.limits import convert_errors, largest_document, leave_out, leave_out_unreadable, too_large
@@ -131,38 +131,39 @@ def read_bibtex(path: Path, columns: Columns | None = None) -> Iterator[Located]
     from bibtexparser.entrypoint import parse_string
     from bibtexparser.model import Entry, ParsingFailedBlock, String
 
-    content, known, macros, strings = open_text(path), known_macros(), converter(keep_comments=True), dict[str, str]()
-    unused = Counter[str]()
-
-    def value(text: str) -> str:
-        text = _written_out(text, strings)
-        is_plain = re.fullmatch(r"[\w\s.,:;()/]*", text)
-        return text if is_plain else "\n\n".join(to_paragraphs(str(macros.nodelist_to_text(parse(text, known)))))
+    with convert_errors("is no BibTeX, or damaged", "bibtexparser", path):
+        blocks = parse_string(open_text(path), parse_stack=[]).blocks
+    strings, found, unused = dict[str, str](), list[tuple[Place, Entry] | InputError](), Counter[str]()
+    for block in blocks:
+        place = Place(path, (block.start_line or 0) + 1)
+        if isinstance(block, ParsingFailedBlock) and not isinstance(block.ignore_error_block, Entry):
+            found.append(place.error(f"is no entry of BibTeX ({one_line(str(block.error))})"))
+        elif isinstance(block, String):
+            strings[block.key.lower()] = text = _written_out(str(block.value), strings)
+            if len(text) > LONGEST_STRING:
+                del strings[block.key.lower()]
+                problem = f"is a string of more than {LONGEST_STRING:,} characters, and not written out"
+                found.append(place.error(problem))
+        elif isinstance(entry := getattr(block, "ignore_error_block", block), Entry):
+            for field in entry.fields:
+                field.value = re.sub(r"(?<!\\)%", r"\\%", _written_out(str(field.value), strings))
+            found.append((place, entry))
+    values = (field.value for each in found if isinstance(each, tuple) for field in each[1].fields)
+    marked_up = [text for text in dict.fromkeys(values) if not re.fullmatch(r"[\w\s.,:;()/-]*", text)]
+    texts = latex_texts(marked_up, path)
 
     def documents() -> Iterator[Located | InputError]:
-        for block in blocks:
-            place = Place(path, (block.start_line or 0) + 1)
-            if isinstance(block, ParsingFailedBlock) and not isinstance(block.ignore_error_block, Entry):
-                yield place.error(f"is no entry of BibTeX ({one_line(str(block.error))})")
-            elif isinstance(block, String):
-                strings[block.key.lower()] = text = _written_out(str(block.value), strings)
-                if len(text) > LONGEST_STRING:
-                    del strings[block.key.lower()]
-                    yield place.error(f"is a string of more than {LONGEST_STRING:,} characters, and not written out")
-            elif isinstance(entry := getattr(block, "ignore_error_block", block), Entry):
-                try:
-                    with convert_errors("is an entry of BibTeX that cannot be read", "pylatexenc", *place):
-                        values = {field.key.lower(): [value(str(field.value))] for field in entry.fields}
-                except InputError as error:
-                    yield error
-                    continue
-                for role in {"author", "editor"} & values.keys():
-                    values[role] = re.split(r"\s+and\s+", values[role][0])
-                document = without_markup(_document(values | {"id": [entry.key]}, unused))
-                yield place.line or 0, label_by_field(document, columns)
+        for each in found:
+            if isinstance(each, InputError):
+                yield each
+                continue
+            place, entry = each
+            values = {field.key.lower(): [texts.get(field.value, field.value)] for field in entry.fields}
+            for role in {"author", "editor"} & values.keys():
+                values[role] = re.split(r"\s+and\s+", values[role][0])
+            document = without_markup(_document(values | {"id": [entry.key]}, unused))
+            yield place.line or 0, label_by_field(document, columns)
 
-    with convert_errors("is no BibTeX, or damaged", "bibtexparser", path):
-        blocks = parse_string(content, parse_stack=[]).blocks
     yield from leave_out_unreadable(documents())
     say_unused(path, unused)
 

@@ -1,140 +1,97 @@
-"""Read Word files. Needs python-docx (extra `docx`)."""
+"""Read Word files by pandoc, mended first: it would leave out text boxes, and read what nobody wrote."""
 
 import logging
 import re
+import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from xml.dom import minidom
+from xml.etree.ElementTree import fromstring  # expat limits the growth of entities, and reads no others
 
-from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.markup import MARKS, of_word, to_text
+from tagwright.readers.documents.pandoc import make_document, parse
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, authors, keep_present, keywords, one_line, to_document
+from tagwright.readers.documents.sections import authors, keywords, one_line
 from tagwright.readers.limits import PICTURES, check_unpacked, convert_errors, read_whole
 from tagwright.readers.lines import open_bytes
-from tagwright.readers.workbooks import to_transitional
-from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
-_TITLE = -1
-"The depth of a style for the title."
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_PARAGRAPH, _TABLE, _ROW, _VALUE, _GALLERY, _BOX = (
-    _WORD + name for name in ("p", "tbl", "tr", "val", "docPartGallery", "txbxContent")
-)
+_WRAPPERS = ("mc:AlternateContent", "mc:Choice", "w:customXml", "w:fldSimple", "w:ins")
+"Elements whose content pandoc may leave out."
+_LONGEST_PROPERTIES = 1 << 20
+"Bytes; they hold a few names and words."
 
 
 def read_docx(path: Path) -> Iterator[Located]:
-    """One document, without id. Headings are paragraphs in a heading style, or of an outline level.
+    """One document, without id.
 
-    The title is the paragraph in the style Title, or else that of the file's properties, or else the first heading if
-    it is on top. Each row of a table is a paragraph. Metadata: author, keyword. Raises InputError.
+    The title is the text in the style Title, or else that of the file's properties, or else the first heading if it is
+    on top. Each row of a table is a paragraph. Metadata: author, keyword. Raises InputError.
     """
-    require("reading Word files", "docx", path=path)
-    import docx
-
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
-    with convert_errors("is no Word file (.docx), or a damaged one", "docx", path):
+    with convert_errors("is no Word file (.docx), or a damaged one", "zipfile", path):
         names = check_unpacked(content, path, xml=4)  # Word marks up nearly every word
-        if not any(name.startswith("word/") for name in names):
+        main = next((name for name in names if re.fullmatch(r"word/document\d*\.xml", name)), "")
+        if not main:
             workbook = any(name.startswith("xl/") for name in names)
             problem = "an Excel workbook; give it the suffix .xlsx" if workbook else "another kind of archive"
             raise InputError(f"is no Word file (.docx) but {problem}", path)
-        read = docx.Document(to_transitional(content))
-        document, others = _document(read), len([*read.element.body.iter(f"{_WORD}altChunk")])
+        mended = BytesIO()
+        with zipfile.ZipFile(content) as parts, zipfile.ZipFile(mended, "w") as texts:
+            title, author, words = _read_properties(parts)
+            for name in names:
+                if name.endswith((".xml", ".rels")):
+                    texts.writestr(name, _mend(parts.read(name)) if name == main else parts.read(name))
+            others = parts.read(main).count(b"<w:altChunk")
     if others:
         _log.warning("%s: holds parts of other formats (%d), which are not read; save it in Word", path, others)
-    yield 0, document
+    tree = parse(mended.getvalue(), "docx", path)
+    yield 0, make_document(tree, title, author=authors(map(str.strip, author.split(";"))), keyword=keywords([words]))
 
 
-def _document(file: Any) -> Document:
-    blocks = list(_blocks(file))
-    properties = file.core_properties
-    titled = [text for depth, text in blocks if depth == _TITLE]
-    blocks = [(depth, text) for depth, text in blocks if depth != _TITLE]
-    title = one_line(" ".join(titled) or properties.title or "")
-    if blocks and blocks[0][0] and title in {"", blocks[0][1]}:
-        title = blocks.pop(0)[1]
-    metadata = keep_present(
-        author=authors(one_line(name) for name in (properties.author or "").split(";")),
-        keyword=keywords([properties.keywords or ""]),
-    )
-    return to_document(title, blocks, metadata)
+def _read_properties(parts: zipfile.ZipFile) -> list[str]:
+    """Title, author and keywords."""
+    if "docProps/core.xml" not in parts.namelist():
+        return ["", "", ""]
+    with parts.open("docProps/core.xml") as file:
+        properties = fromstring(file.read(_LONGEST_PROPERTIES))  # noqa: S314 - see the import
+    return [one_line(properties.findtext(f"{{*}}{name}", "")) for name in ("title", "creator", "keywords")]
 
 
-def _blocks(file: Any) -> Iterator[Block]:
-    """Headings and paragraphs, those of a text box behind the one that it hangs on; notes last."""
-    from docx.oxml import parse_xml
+def _mend(xml: bytes) -> bytes:
+    """The text of a Word file without hidden runs, prompts of forms and tables of contents.
 
-    depths = _depths(file.styles.element)
-    notes = (relation for relation in file.part.rels.values() if relation.reltype.endswith(("/footnotes", "/endnotes")))
-    bodies = [file.element.body, *(note for relation in notes for note in parse_xml(relation.target_part.blob))]
-    for part in (part for body in bodies for part in _parts(body)):
-        if part.tag == _TABLE:
-            yield from ((0, text) for row in _find_outermost(part, _ROW) if (text := to_text(_text(row))))
-        elif text := to_text(_text(part)):
-            style, level = (part.find(f"{_WORD}pPr/{_WORD}{name}") for name in ("pStyle", "outlineLvl"))
-            depth = depths.get(style.get(_VALUE), 0) if style is not None else 0
-            outline = int(level.get(_VALUE, "9")) if level is not None else 9
-            yield (outline + 1 if not depth and 0 <= outline < 9 else depth), text
-
-
-def _parts(body: Any) -> Iterator[Any]:
-    """Paragraphs and tables; those inside content controls and text boxes too, but no table of contents."""
-    for part in body:
-        if part.tag in {_PARAGRAPH, _TABLE}:
-            yield part
-            for box in _find_outermost(part, _BOX):
-                yield from _parts(box)
-        elif of_word(part) != "dropped" and not any(
-            "ontents" in gallery.get(_VALUE, "") for gallery in part.iterfind(f"{_WORD}sdtPr//{_GALLERY}")
-        ):
-            yield from _parts(part)
+    What stands in a field, a change without an author or one of two forms is text like any other. The paragraphs of a
+    text box stand behind the one that it hangs on.
+    """
+    if not re.search(rb"txbxContent|showingPlcHdr|docPartGallery|w:vanish|" + "|".join(_WRAPPERS).encode(), xml):
+        return xml
+    page: Any = minidom.parseString(xml)  # noqa: S318 - as above
+    for tag in ("mc:Fallback", "w:sdt", "w:r"):
+        for node in page.getElementsByTagName(tag):
+            if tag == "mc:Fallback" or _is_unwritten(node):
+                node.parentNode.removeChild(node)
+    for node in (node for tag in _WRAPPERS for node in page.getElementsByTagName(tag)):
+        for child in [*node.childNodes]:
+            node.parentNode.insertBefore(child, node)
+        node.parentNode.removeChild(node)
+    for box in page.getElementsByTagName("w:txbxContent"):
+        paragraph = box.parentNode
+        while paragraph.nodeName != "w:p":
+            paragraph = paragraph.parentNode
+        for child in reversed(box.childNodes):
+            paragraph.parentNode.insertBefore(child, paragraph.nextSibling)
+    mended: bytes = page.toxml("utf-8")
+    return mended
 
 
-def _depths(styles: Any) -> dict[str, int]:
-    """Style id -> depth of its heading: its own or that of the style it is based on; names are English everywhere."""
-    named, based = dict[str, str](), dict[str, str]()
-    for style in styles.iter(f"{_WORD}style"):
-        id_ = style.get(f"{_WORD}styleId", "")
-        for tag, values in (("name", named), ("basedOn", based)):
-            if (element := style.find(_WORD + tag)) is not None:
-                values[id_] = element.get(_VALUE, "")
-    depths = {id_: _TITLE for id_, name in named.items() if name == "Title"}
-    for id_, name in named.items():
-        if heading := re.fullmatch(r"heading ([1-9])", name, re.IGNORECASE):
-            depths[id_] = int(heading[1])
-    for id_ in named:
-        chain = list[str]()
-        while id_ in named and id_ not in depths:
-            depths[id_] = 0  # styles that are based on each other end here
-            chain.append(id_)
-            id_ = based.get(id_, "")
-        depths |= dict.fromkeys(chain, depths.get(id_, 0))
-    return depths
-
-
-def _find_outermost(element: Any, tag: str) -> Iterator[Any]:
-    """The elements of this name that are in no other of it, nor in what is dropped."""
-    for child in element if next(element.iter(tag), None) is not None else ():
-        if child.tag == tag:
-            yield child
-        elif of_word(child) != "dropped":
-            yield from _find_outermost(child, tag)
-
-
-def _text(element: Any) -> str:
-    """The text of a paragraph, or of the paragraphs in a row, with marks; without text boxes."""
-    if element.tag.endswith("}t"):
-        return element.text or ""
-    if element.tag.endswith("}noBreakHyphen"):
-        return "-"
-    text = ""
-    for child in element:
-        if child.tag != _BOX and (effect := of_word(child)) != "dropped":
-            begin, end = MARKS.get(effect, ("", ""))
-            text += f"{begin}{_text(child)}{end}"
-    return text
+def _is_unwritten(node: Any) -> bool:
+    """Whether a run is hidden, or a field asks to be filled in or holds the table of contents."""
+    properties = (part for part in node.childNodes if part.nodeName in {"w:rPr", "w:sdtPr"})
+    looks = (look for part in properties for look in part.getElementsByTagName("*"))
+    values = {look.nodeName: look.getAttribute("w:val") for look in looks}
+    is_hidden = values.get("w:vanish", "0") not in {"0", "false", "off"}
+    return is_hidden or "w:showingPlcHdr" in values or "ontents" in values.get("w:docPartGallery", "")

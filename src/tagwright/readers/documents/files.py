@@ -36,14 +36,12 @@ from tagwright.readers.documents.docx import read_docx
 from tagwright.readers.documents.dublin_core import read_dublin_core
 from tagwright.readers.documents.html import read_html
 from tagwright.readers.documents.jsonl import read_json, read_jsonl
-from tagwright.readers.documents.latex import read_latex
 from tagwright.readers.documents.marc import read_marc, read_marcxml
+from tagwright.readers.documents.pandoc import ARCHIVES, read_by_pandoc, read_latex, read_markdown
 from tagwright.readers.documents.pdf import read_pdf
 from tagwright.readers.documents.pica import read_pica
 from tagwright.readers.documents.plain_text import (
     LABELS_BESIDE,
-    MARKDOWN,
-    SUFFIXES,
     read_text,
     refuse_training_file,
     with_labels_beside,
@@ -79,6 +77,12 @@ class Format(NamedTuple):
     labelled: bool = False
 
 
+BY_PANDOC = {
+    "odt": ".odt", "epub": ".epub", "pptx": ".pptx", "rtf": ".rtf", "rst": ".rst", "org": ".org",
+    "mediawiki": ".mediawiki .wiki", "ipynb": ".ipynb", "typst": ".typ",
+}  # fmt: skip
+"Formats that need nothing but pandoc, by its names for them -> suffixes."
+
 _rows = partial(Format, columns=True, rows=True)
 
 READERS: Mapping[str, Format] = {
@@ -91,14 +95,19 @@ READERS: Mapping[str, Format] = {
     "xlsx": _rows(table_files.read_xlsx, ".xlsx .xlsm"),
     "parquet": _rows(table_files.read_parquet, ".parquet .pq"),
     "arrow": _rows(table_files.read_arrow, ".arrow .feather"),
-    "text": Format(read_text, " ".join(SUFFIXES), text=True, paper=True, labelled=True),
+    "text": Format(read_text, ".txt", text=True, paper=True, labelled=True),
     "lines": Format(read_lines, text=True, rows=True),
+    "markdown": Format(read_markdown, ".md .markdown", text=True, paper=True),
     "latex": Format(read_latex, ".tex .latex", text=True, paper=True),
     "jats": Format(read_jats, ".nxml", paper=True),
     "pubmed": Format(read_pubmed, columns=True),
     "tei": Format(read_tei, ".tei", paper=True),
     "html": Format(read_html, ".html .htm .xhtml", paper=True, labelled=True),
     "docx": Format(read_docx, ".docx", paper=True, labelled=True),
+    **{
+        name: Format(partial(read_by_pandoc, name), suffixes, text=name not in ARCHIVES, paper=True)
+        for name, suffixes in BY_PANDOC.items()
+    },
     "pdf": Format(read_pdf, ".pdf", paper=True, labelled=True),
     "marc": Format(read_marc, ".mrc .marc", columns=True),
     "marcxml": Format(read_marcxml, columns=True),
@@ -133,7 +142,7 @@ _INFO, _DICT = "dataset_info.json", "dataset_dict.json"
 "Files beside the tables of a dataset that Hugging Face saved."
 
 _SIGNS: Mapping[bytes, str] = {
-    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{\\rtf": "text", b"{": "jsonl",
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{\\rtf": "rtf", b"{": "jsonl",
     b"%PDF-": "pdf", b"PK\x03\x04": "docx",
 }  # fmt: skip
 _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
@@ -216,7 +225,7 @@ def guess_format(path: Path) -> str:
     if labels_beside(path):
         return "lines"
     by_name = _by_suffix(path)
-    if by_name and (by_name != "text" or _suffix(path) in MARKDOWN):
+    if by_name and (by_name != "text"):
         return by_name
     start = _start(path, 1 << 12 if by_name else 1 << 16)
     if by_name:  # exports of many records, and tables of Excel, are often called .txt
@@ -289,7 +298,7 @@ def _say_files(given: int, damaged: int, left: Sequence[Path]) -> None:
 
 def _without_labels(files: list[_File]) -> list[_File]:
     """Leave out the files that hold the labels of a document beside them, as globs match them too."""
-    suffixes = {suffix for suffix, name in _SUFFIXES.items() if READERS[name].labelled} - MARKDOWN
+    suffixes = {suffix for suffix, name in _SUFFIXES.items() if READERS[name].labelled}
     labelled = {file.path.with_suffix("") for file in files if file.path.suffix.lower() in suffixes}
     return [
         file for file in files if file.path.suffix not in LABELS_BESIDE or file.path.with_suffix("") not in labelled
@@ -410,7 +419,7 @@ def _read(
     if format_.paper and name != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
     read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
-    if format_.labelled and _suffix(file.path) not in MARKDOWN:
+    if format_.labelled:
         read = partial(with_labels_beside, read)
     documents = read(file.path, columns) if format_.columns else read(file.path)
     own = encoding if format_.text else ""
