@@ -211,7 +211,7 @@ def calibration(tagger: Tagger, part: corpora.Scored) -> Any:
     for batch in batches(part.documents):
         rows = np.arange(start, start + len(batch))
         pool, run = _pool(tagger, batch, rows, part.own, None)
-        held.append((describe(pool, len(tagger.vocabulary)), tagger.steps[-1].apply(pool, run).top(100)))
+        held.append((describe(pool, len(tagger.vocabulary)), tagger.steps[1].apply(pool, run).top(100)))
         start += len(batch)
     run, right = Run.concat([each for _, each in held]), part.gold
 

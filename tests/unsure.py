@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tagwright.tagger import Tagger
 from tagwright.tagger.confidences import with_confidence
 
 
 def without_confidences(tagger: Tagger) -> Tagger:
     """The same tagger, which only ranks."""
-    return replace(tagger, steps=with_confidence(tagger.steps, None))
+    return with_confidence(tagger, None)

@@ -50,6 +50,7 @@ STEPS: Mapping[str, str] = {
     "LabelFree": "tagwright.combining.label_free",
     "Curve": "tagwright.combining.confidence",
     "Mapped": "tagwright.combining.confidence",
+    "NoneFits": "tagwright.combining.none_fits",
     "Reranked": "tagwright.combining.reranked",
     "Thresholds": "tagwright.combining.thresholds",
 }

@@ -19,6 +19,7 @@ import tagwright as tw
 from tagwright.api.options import machine
 from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import LabelFree
+from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.steps import Step
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.encoders.precision import formats
@@ -183,8 +184,6 @@ def test_an_unknown_option_is_refused_with_the_nearest() -> None:
         tw.train("bert", [BEES], NAMES)
     with pytest.raises(tw.ConfigError, match='no method "svn"; did you mean "svm"'):
         tw.train("svn", [BEES], NAMES)
-    with pytest.raises(tw.ConfigError, match=r'"guesses"; gone since 0\.11: zero_shot ranks as well'):
-        tw.train("svm", [BEES], NAMES, y=[["Bees"]], guesses=tw.Run.from_rows([[0]]))  # type: ignore[call-arg]
     with pytest.raises(tw.ConfigError, match="device is 'tpu', expected one of auto, cpu, cuda"):
         tw.zero_shot(NAMES, device="tpu")  # type: ignore[arg-type]
 
@@ -260,7 +259,7 @@ def test_confidences_are_those_of_the_fine_tuned_encoder(tiny: str, labelled: in
     before = replace(plain, steps=(WeightedSum(), Curve(slope=9.0, intercept=9.0)))
     documents = [tw.Document(str(i), f"{ONE[i % 2]} {i}", labels=(["Bee", "Bank"][i % 2],)) for i in range(labelled)]
     fine = tw.train("finetune", documents, model=before, steps=1, batch=2, validation=0.0, progress=False)
-    assert [type(step) for step in fine.steps] == [WeightedSum, learned]
+    assert [type(step) for step in fine.steps] == [WeightedSum, learned, NoneFits]
     assert fine.steps[1] != before.steps[1]
 
 

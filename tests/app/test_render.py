@@ -10,6 +10,7 @@ from tests.unsure import without_confidences
 
 from tagwright.app.suggestions import reason_line, suggestion_lines
 from tagwright.combining.label_free import LabelFree
+from tagwright.combining.none_fits import NoneFits
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Reason, Tagger, zero_shot
 from tagwright.tagger.acceptance import SuggestOptions
@@ -88,7 +89,7 @@ def test_a_table_has_a_header_and_a_column_for_each_thing() -> None:
 
 
 def test_a_table_says_how_likely_it_is_that_no_label_fits() -> None:
-    estimates = replace(TAGGER, estimates_none=True, steps=(*TAGGER.steps, LabelFree().of_vocabulary(2)))
+    estimates = replace(TAGGER, steps=(*TAGGER.steps, LabelFree().of_vocabulary(2), NoneFits(labels=2)))
     said = [json.loads(line)["none"] for line in lines("jsonl", tagger=estimates) if json.loads(line)["suggestions"]]
     cells = [row.split("\t")[-1] for row in lines("tsv", tagger=estimates)]
     assert cells[0] == "none"

@@ -14,6 +14,7 @@ from tagwright.auto import combination
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.confidence import Mapped
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.reranked import Reranked, RerankOptions
 from tagwright.combining.steps import find_last
@@ -223,7 +224,7 @@ def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> N
     followed = (WeightedSum(), AppendLabels(AppendOptions(by="tfidf")))
     tagger = combination.fit(TRAINING, replace(plain, steps=followed, pool=pool))[0]
     first, *_ = tagger.steps
-    assert [type(step) for step in tagger.steps] == [WeightedSum, LearnedCombiner, Mapped]
+    assert [type(step) for step in tagger.steps] == [WeightedSum, LearnedCombiner, Mapped, NoneFits]
     assert isinstance(first, WeightedSum)
     assert first.weight("tfidf") == 0
     assert precision(tagger) > 0.9

@@ -18,6 +18,7 @@ from tagwright.auto.out_of_fold import Folds
 from tagwright.auto.recipe import Data
 from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import LabelFree
+from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.steps import Step
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
@@ -141,7 +142,7 @@ def test_confidences_are_learned_from_twenty_texts_not_from_copies(
     named = [replace(each, labels=(each.text.split()[0].lower(),)) for each in documents]
     job, gold = Job(method="rts", config=rts.Config(), documents=named, labels=labels), labels.gold(named)
     tagger = job._confident(Tagger(labels, {"exact_match": ExactMatch(labels)}), named, {}, gold, NO_ROWS)
-    assert [type(step) for step in tagger.steps] == [WeightedSum, learned]
+    assert [type(step) for step in tagger.steps] == [WeightedSum, learned, NoneFits]
 
 
 def test_copies_are_found_whatever_their_case_and_documents_without_text_are_no_copies() -> None:

@@ -20,11 +20,11 @@ from tagwright.combining.none_fits import (
     MEANING,
     NAMES,
     Described,
+    NoneFits,
     describe,
     estimate,
     leave_room,
     provenance,
-    with_none,
 )
 from tagwright.combining.pool import CandidatePool
 from tagwright.data.vocabulary import Vocabulary
@@ -134,11 +134,12 @@ def test_nothing_fits_a_document_without_text_and_candidates() -> None:
     pool = replace(pool_of({"exact_match": Fixed({4: 7.0})}), documents=[DOCUMENTS[0], Document("2")])
     pool.keep_evidence(lambda: Run.from_rows([{4: 1.5}] * 2))
     run = Run.of(np.array([0, 1, 1]), np.array([4]), np.array([2.0]), np.array([0.0]))
-    none = with_none(pool, run, 9).none
+    step = NoneFits(labels=9)
+    none = step.apply(pool, run).none
     assert none is not None
     assert none.tolist() == pytest.approx([estimate(pool, run, 9)[0], 1.0])
     with_keywords = Run.of(np.array([0, 1, 2]), np.array([4, 4]), np.array([2.0, 2.0]), np.array([0.0, 0.0]))
-    assert with_none(pool, with_keywords, 9).none == pytest.approx(estimate(pool, run, 9))
+    assert step.apply(pool, with_keywords).none == pytest.approx(estimate(pool, run, 9))
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=5), st.floats(0, 1))

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fixed import Fixed
 
 from tagwright.combining.confidence import Curve
+from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.thresholds import Thresholds, parse_aim
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
+from tagwright.tagger import Tagger
 from tagwright.tagger.confidences import with_confidence
 from tagwright.types import Run
 
@@ -84,5 +87,8 @@ def test_labels_keep_their_thresholds_by_id_and_new_ones_have_the_common_one(tmp
 
 
 def test_thresholds_go_with_the_confidences_that_they_were_found_by() -> None:
-    steps = (WeightedSum(), Curve(slope=1.0), Thresholds(np.array([0.2, 0.5], np.float32)))
-    assert with_confidence(steps, Curve(slope=2.0)) == (WeightedSum(), Curve(slope=2.0))
+    steps = (WeightedSum(), Curve(slope=1.0), NoneFits(labels=3), Thresholds(np.array([0.2, 0.5], np.float32)))
+    tagger = Tagger(Vocabulary(["A"]), {"a": Fixed({0: 1.0})}, steps=steps)
+    found = with_confidence(tagger, Curve(slope=2.0))
+    assert found.steps == (WeightedSum(), Curve(slope=2.0), NoneFits(labels=1))
+    assert with_confidence(found, None).steps == (WeightedSum(),)

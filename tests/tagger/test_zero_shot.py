@@ -11,7 +11,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.combining.label_free import MANY_LABELS, LabelFree, label_free
-from tagwright.combining.none_fits import estimate, leave_room
+from tagwright.combining.none_fits import NoneFits, estimate, leave_room
 from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
@@ -86,20 +86,20 @@ def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
     assert [LABELS.ids[label] for label in run.labels] == ["bee", "bank"]
 
 
-CONFIDENCE = LabelFree(few_labels=2)
+CONFIDENCE = LabelFree(few_labels=2), NoneFits(labels=2)
 
 
 def test_stages_and_weights_go_together() -> None:
     tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights=(2.0, 0.25)))
     assert list(tagger.stages) == ["bm25", "exact_match"]
-    assert tagger.steps == (WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25}), CONFIDENCE)
+    assert tagger.steps == (WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25}), *CONFIDENCE)
     plain = zero_shot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
-    assert plain.steps == (WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5}), CONFIDENCE)
+    assert plain.steps == (WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5}), *CONFIDENCE)
 
 
 def test_weights_may_be_given_for_some_stages_by_name() -> None:
     tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights={"exact_match": 2}))
-    assert tagger.steps == (WeightedSum(weights={"bm25": 1.0, "exact_match": 2}), CONFIDENCE)
+    assert tagger.steps == (WeightedSum(weights={"bm25": 1.0, "exact_match": 2}), *CONFIDENCE)
     with pytest.raises(ConfigError, match='weights has "dense"; the stages are bm25, exact_match'):
         Config(stages=("bm25", "exact_match"), weights={"dense": 2})
 
@@ -154,7 +154,7 @@ def test_a_trained_tagger_asks_the_language_model_once(monkeypatch: pytest.Monke
     monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
     config = Config(stages=("tfidf",), language="en", llm=LlmOptions(model="any"))
     for tagger in (zero_shot.train(DOCUMENTS, LABELS, config), zero_shot.fit(LABELS, config, by_language=True)):
-        assert [type(step) for step in tagger.steps] == [WeightedSum, LabelFree, Reranked]
+        assert [type(step) for step in tagger.steps] == [WeightedSum, LabelFree, NoneFits, Reranked]
 
 
 def missing(tagger: Tagger) -> int:

@@ -13,6 +13,7 @@ from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import Step, before_last, find_last
@@ -160,7 +161,8 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     learned = LearnedCombiner(described.with_each(fitted.examples.candidates_each), fitted.ranker, fitted.bias)
     tagger = replace(tagger, steps=(*_ranked_first(tagger.steps), learned))
     ranked = replace(fitted.examples.run, scores=fitted.scores)  # type: ignore[arg-type]  # as they are, not rounded
-    return replace(tagger, steps=(*tagger.steps, calibrate(tagger, ranked, fitted.examples.right)))
+    confidence = calibrate(tagger, ranked, fitted.examples.right)
+    return replace(tagger, steps=(*tagger.steps, confidence, NoneFits(labels=len(tagger.vocabulary))))
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -171,13 +173,12 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
     if find_last(tagger.steps, LearnedCombiner) or not len(examples.run.labels):
         return tagger
     tagger = replace(tagger, steps=_without_appended(tagger.steps))
-    confidence = calibrate(tagger, examples.run, examples.right)
-    return replace(tagger, steps=with_confidence(tagger.steps, confidence))
+    return with_confidence(tagger, calibrate(tagger, examples.run, examples.right))
 
 
 def without_confidence(tagger: Tagger) -> Tagger:
     """Keep the weighted sum without confidences, which cost time and would be estimated again."""
-    return replace(tagger, steps=with_confidence(_without_appended(tagger.steps), None))
+    return with_confidence(replace(tagger, steps=_without_appended(tagger.steps)), None)
 
 
 def describe_corpus(

@@ -49,7 +49,7 @@ class LearnedCombiner(Step):
         described = self.described.chosen(pool, run)
         head = run.keep(described)
         scores = self.ranker.predict(self.described.describe(pool, head)) + self.bias[head.labels]
-        return replace(run, confidences=None).rescored(_with_others(run, described, scores))
+        return replace(run, confidences=None, none=None).rescored(_with_others(run, described, scores))
 
     def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:
         """Return what each stage and group of features adds to the scores of the candidates that are ranked anew.

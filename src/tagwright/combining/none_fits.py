@@ -7,16 +7,20 @@ documents met their own vocabulary, that of other corpora, and parts of their ow
 names, its confidences tell: 1 minus each, multiplied.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from tagwright.combining.confidence import LIKELY, sigmoid
 from tagwright.combining.label_free import Model, log_odds, read_model, read_packaged
 from tagwright.combining.pool import CandidatePool
-from tagwright.types import Doubles, Run
+from tagwright.combining.steps import Contributions, Step
+from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.saved import read_manifest, read_options, write_manifest
+from tagwright.types import Doubles, Label, Run
 
 FILE = "none_fits.json"
 "Where the models are."
@@ -45,11 +49,47 @@ NEAREST, NAMED = 5, 3
 "Labels nearest in meaning, and labels named most, whose mean counts."
 
 
-def with_none(pool: CandidatePool, run: Run, labels: int) -> Run:
-    """Return the ranking with the probability that no label fits each document; no confidence exceeds what it leaves.
+@dataclass(frozen=True, kw_only=True)
+class NoneFits(Checked, Step):
+    """Adds the probability that no label fits each document; no confidence exceeds what it leaves.
 
-    run: the ranking of the pool, with confidences. labels: how many the vocabulary has. Where a fitting label is the
-    likelier case, the confidences stay as they are, and bound the probability in turn. Nothing fits an empty text.
+    It follows the step that estimates confidences. Where a fitting label is the likelier case, the confidences stay as
+    they are, and bound the probability in turn. Nothing fits an empty text.
+    """
+
+    labels: AtLeastOne
+    "How many labels the vocabulary has."
+
+    def apply(self, pool: CandidatePool, run: Run) -> Run:
+        """Return the ranking with these probabilities; without confidences, the ranking as it is."""
+        if run.confidences is None:
+            return run
+        empty = np.array([not document.text.strip() for document in pool.documents]) & (np.diff(run.indptr) == 0)
+        return leave_room(run, np.where(empty, 1.0, estimate(pool, run, self.labels)))
+
+    def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:
+        """Return the same contributions, and where confidences are lowered."""
+        none, made = self.apply(pool, run).none, before.estimates
+        if none is None or made is None:
+            return before
+        return replace(before, estimates=replace(made, lowered_by=np.where(none > LIKELY, none, 0)))
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
+        """Return a copy for another vocabulary: how many labels it has matters."""
+        return replace(self, labels=len(labels))
+
+    def save(self, folder: Path) -> None:
+        """Write the options."""
+        write_manifest(folder, "none fits", {"options": asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        return read_options(folder, cls, read_manifest(folder, "none fits").get("options"))
+
+
+def leave_room(run: Run, none: Doubles) -> Run:
+    """Return the ranking with these probabilities that no label fits, (documents,), and room for them: see `NoneFits`.
 
     Of the first document nothing is likely to fit, by .8: its confidences are lowered together, to .2 at most. The
     second has a label that is right by .9.
@@ -59,12 +99,6 @@ def with_none(pool: CandidatePool, run: Run, labels: int) -> Run:
     >>> found.confidences.round(2).tolist(), found.none.round(2).tolist()
     ([0.20000000298023224, 0.05000000074505806, 0.8999999761581421], [0.800000011920929, 0.10000000149011612])
     """
-    empty = np.array([not document.text.strip() for document in pool.documents]) & (np.diff(run.indptr) == 0)
-    return leave_room(run, np.where(empty, 1.0, estimate(pool, run, labels)))
-
-
-def leave_room(run: Run, none: Doubles) -> Run:
-    """Return the ranking with these probabilities that no label fits, (documents,): see `with_none`."""
     assert run.confidences is not None
     surest = np.zeros(len(run))
     np.maximum.at(surest, run.rows, run.confidences.astype(np.float64))  # of one type, as it is slow otherwise
@@ -75,7 +109,7 @@ def leave_room(run: Run, none: Doubles) -> Run:
 
 
 def estimate(pool: CandidatePool, run: Run, labels: int) -> Doubles:
-    """(documents,) the probability that no label fits, see `with_none`."""
+    """(documents,) the probability that no label fits, see `NoneFits`."""
     described = describe(pool, labels)
     if described is None:
         return _by_confidences(run)

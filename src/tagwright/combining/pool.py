@@ -47,6 +47,8 @@ class CandidatePool:
     found: Mapping[str, Run]
     stages: Mapping[str, Stage]
     readings: Mapping[str, Any]
+    is_part: bool = False
+    "Whether other steps have stages of their own, which are not shown here."
     _scores: dict[str, Floats] = field(default_factory=dict, init=False, repr=False)
     _trust: dict[str, Floats | None] = field(default_factory=dict, init=False, repr=False)
     _evidence: list[Callable[[], Run]] = field(default_factory=list, init=False, repr=False)
@@ -126,8 +128,11 @@ class CandidatePool:
         return self._evidence[0]().scores_of(candidates)
 
     def best_evidence(self) -> Doubles | None:
-        """Return the mean evidence of the stages for the best candidate, (documents,); None without a weighted sum."""
-        if not self._evidence:
+        """Return the mean evidence of the stages for the best candidate, (documents,); None without a weighted sum.
+
+        None too where other steps have stages of their own: the evidence is then not what ranks.
+        """
+        if self.is_part or not self._evidence:
             return None
         total = self._evidence[0]().top(1)
         return np.asarray(np.bincount(total.rows, total.scores, len(total)), np.float64)
@@ -136,5 +141,8 @@ class CandidatePool:
         """Return the same candidates without these stages."""
         runs = {name: run for name, run in self.found.items() if name not in names}
         return replace(
-            self, found=runs, stages={name: stage for name, stage in self.stages.items() if name not in names}
+            self,
+            found=runs,
+            stages={name: stage for name, stage in self.stages.items() if name not in names},
+            is_part=True,
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.steps import Contributions, Estimates, Step
+from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
@@ -75,7 +75,8 @@ class Reranked(Step):
         by = self.options.by
         if not pool.has_scored(by):
             self.apply(pool, run)
-        estimates = before.estimates and Estimates(f"{before.estimates.by}; in the order of {by}", run, {})
+        made = before.estimates
+        estimates = made and replace(made, by=f"{made.by}; in the order of {by}", ranked=run, features={})
         if not before.names:
             return replace(before, estimates=estimates)
         said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(before.candidates)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.pool import CandidatePool
-from tagwright.types import Doubles, Label, Run
+from tagwright.types import Doubles, Floats, Label, Run
 
 
 class Step(Protocol):
@@ -129,11 +129,15 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """What made the confidences of a ranking. features: name -> (suggestions,) what is read of each of `ranked`."""
+    """What made the confidences of a ranking. features: name -> (suggestions,) what is read of each of `ranked`.
+
+    lowered_by: (documents,) the probability that no label fits, where that is likely and lowers confidences; else 0.
+    """
 
     by: str
     ranked: Run
     features: Mapping[str, NDArray[np.generic]]
+    lowered_by: Floats | None = None
 
     def of(self, row: int, labels: Collection[int]) -> dict[int, Estimate]:
         """Return what made the confidence of each of these labels of a document, as far as they are ranked.
@@ -141,11 +145,15 @@ class Estimates:
         >>> found = Estimates("a curve", Run.from_rows([{7: 3.0}]), {"score": np.array([3.0])})
         >>> found.of(0, [7, 8])
         {7: Estimate(by='a curve', features=(('score', 3.0),))}
+        >>> Estimates("a curve", found.ranked, {}, np.array([0.83])).of(0, [7])[7].by
+        'a curve; lowered, as no label fits by 0.83'
         """
+        none = 0.0 if self.lowered_by is None else float(self.lowered_by[row])
+        by = f"{self.by}; lowered, as no label fits by {none:.2f}" if none else self.by
         places = _places(self.ranked, row)
         read = {label: places[label] for label in labels if label in places}
         return {
-            label: Estimate(self.by, tuple((name, float(values[place])) for name, values in self.features.items()))
+            label: Estimate(by, tuple((name, float(values[place])) for name, values in self.features.items()))
             for label, place in read.items()
         }
 

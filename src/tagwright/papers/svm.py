@@ -4,7 +4,7 @@ A label needs training documents: one without any is never suggested.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm, out_of_fold, text_features
 from tagwright.tagger import Tagger
-from tagwright.tagger.confidences import calibrate, remove_taught
+from tagwright.tagger.confidences import calibrate, remove_taught, with_confidence
 from tagwright.types import Document, Run
 
 FEWEST = 10
@@ -58,7 +58,7 @@ def fit(
         stage = Linear(labels, bag, fit_svm(features, gold, len(labels), config, steps), config.candidates)
         tagger = Tagger(labels, {"svm": stage}, steps=(WeightedSum(),))
         confidence = _confidence(tagger, documents, features, gold, stage, config)
-        return replace(tagger, steps=(*tagger.steps, confidence))
+        return with_confidence(tagger, confidence)
 
 
 def _confidence(

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from tagwright.combining.confidence import squash_score
+from tagwright.combining.none_fits import NoneFits
+from tagwright.combining.steps import find_last
 from tagwright.data.text_languages import language_subtag
 from tagwright.data.texts import to_documents
 from tagwright.data.vocabulary import Vocabulary
@@ -161,7 +163,7 @@ class ServedModel:
             raise bad_request(str(error)) from None
         nonempty = [request._replace(served=self.settings) for request in requests if request.document.text.strip()]
         computed = iter(await self._compute(nonempty) if nonempty else ())
-        none = 1.0 if self.tagger.estimates_none and self.tagger.estimates_confidence else None
+        none = 1.0 if find_last(self.tagger.steps, NoneFits) else None
         return [next(computed) if each.document.text.strip() else Suggestions(none=none) for each in requests]
 
     async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:

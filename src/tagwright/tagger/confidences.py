@@ -9,7 +9,8 @@ from tagwright.combining.confidence import Confidence, Curve, Mapped, confidence
 from tagwright.combining.fusion import REFERENCE_RANKS
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.steps import Step, find_last
+from tagwright.combining.none_fits import NoneFits
+from tagwright.combining.steps import find_last
 from tagwright.combining.thresholds import without_thresholds
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.data.corpus import take_documents
@@ -35,8 +36,8 @@ def with_confidences(tagger: Tagger, documents: Sequence[Document], gold: Run, *
     own[gold.rows[gold.labels == own[gold.rows]]] = -1
     ranked = tagger.tag(known, REFERENCE_RANKS).without(own)
     if not len(ranked.labels):
-        return replace(tagger, steps=with_confidence(tagger.steps, remove_taught(tagger)))
-    return replace(tagger, steps=with_confidence(tagger.steps, calibrate(tagger, ranked, gold.scores_of(ranked) > 0)))
+        return with_confidence(tagger, remove_taught(tagger))
+    return with_confidence(tagger, calibrate(tagger, ranked, gold.scores_of(ranked) > 0))
 
 
 def calibrate(tagger: Tagger, ranked: Run, right: Mask) -> Confidence:
@@ -55,13 +56,16 @@ def remove_taught(tagger: Tagger) -> LabelFree:
     return LabelFree(log_scores=_appends(tagger)).of_vocabulary(len(tagger.vocabulary))
 
 
-def with_confidence(steps: Sequence[Step], confidence: Confidence | None) -> tuple[Step, ...]:
-    """Return the steps with other confidences, or none, where they stand; else after the ranking. Thresholds go."""
-    steps, known = without_thresholds(steps), confidence_of(steps)
-    places = [number for number, step in enumerate(steps) if step is known]
-    rest = [step for step in steps if step is not known]
-    place = places[0] if places else len(rest)
-    return (*rest[:place], *([confidence] if confidence else []), *rest[place:])
+def with_confidence(tagger: Tagger, confidence: Confidence | None) -> Tagger:
+    """Return the tagger with other confidences, or none, where they stand; else after the ranking. Thresholds go.
+
+    The probability that no label fits follows the confidences, see `NoneFits`.
+    """
+    steps, known = without_thresholds(tagger.steps), confidence_of(tagger.steps)
+    place = next((number for number, step in enumerate(steps) if step is known), len(steps))
+    rest = (step for step in steps[place + 1 :] if not isinstance(step, NoneFits))
+    added = (confidence, NoneFits(labels=len(tagger.vocabulary))) if confidence else ()
+    return replace(tagger, steps=(*steps[:place], *added, *rest))
 
 
 def _appends(tagger: Tagger) -> bool:

@@ -5,7 +5,8 @@ from copy import copy
 from dataclasses import replace
 from typing import TypeVar
 
-from tagwright.combining.confidence import confidence_of
+from tagwright.combining.confidence import Confidence
+from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.steps import find_last
 from tagwright.combining.thresholds import without_thresholds
@@ -44,8 +45,8 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
 def plain_sum(tagger: Tagger) -> WeightedSum | None:
     """Return the weighted sum that ranks, perhaps with confidences; None where there is any other step."""
     steps = without_thresholds(tagger.steps)
-    combined, confidence = find_last(steps, WeightedSum), confidence_of(steps)
-    return combined if all(step is combined or step is confidence for step in steps) else None
+    combined = find_last(steps, WeightedSum)
+    return combined if all(step is combined or isinstance(step, Confidence | NoneFits) for step in steps) else None
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:

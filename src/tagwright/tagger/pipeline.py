@@ -7,9 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.confidence import LIKELY, confidence_level, confidence_of
+from tagwright.combining.confidence import confidence_level, confidence_of
 from tagwright.combining.label_free import LabelFree
-from tagwright.combining.none_fits import with_none
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, find_last
 from tagwright.combining.thresholds import Thresholds
@@ -48,8 +47,6 @@ from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_non
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
-
-_NONE = "estimates_none"
 
 _STEPS = "steps"
 "The folder in a saved tagger with a folder for each step of its ranking."
@@ -172,8 +169,6 @@ class Tagger:
     "The steps that make the ranking and its confidences, in order."
     training: Mapping[str, Any] = field(default_factory=dict)
     "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
-    estimates_none: bool = True
-    "Whether confidences allow for documents that no label fits; taggers saved by 0.10 answer as before."
     _hidden: tuple[tuple[str, ...], ...] = field(default=(), init=False, repr=False, compare=False)
     "For each step the stages that other steps alone use."
 
@@ -289,12 +284,11 @@ class Tagger:
         return CandidatePool.of(documents, self.retrieve(readings), self.stages, readings, self.pool)
 
     def rank(self, pool: CandidatePool) -> Run:
-        """Rank all candidates step by step, with confidences if a step estimates them, and whether any label fits."""
+        """Rank all candidates step by step, with confidences, and whether any label fits, if steps estimate them."""
         run = pool.run
         for step, seen in self._seen(pool):
             run = step.apply(seen, run)
-        asked = self.estimates_none and run.confidences is not None
-        return with_none(pool, run, len(self.vocabulary)) if asked else run
+        return run
 
     def _seen(self, pool: CandidatePool) -> Iterator[tuple[Step, CandidatePool]]:
         """Yield each step with the pool as it sees it."""
@@ -450,7 +444,7 @@ class Tagger:
                     evidence=in_order(why, parts[place]),
                     contributions=parts[place],
                     translated=self.vocabulary[place].translated,
-                    estimate=_lowered(made.get(place), row.none),
+                    estimate=made.get(place),
                 )
                 for one, place, why in zip(row, places, evidence, strict=True)
             ]
@@ -540,7 +534,6 @@ class Tagger:
             "pool": asdict(self.pool),
             _STEPS: [saved_kind(step, "steps") for step in self.steps],
             "training": self.training,
-            _NONE: self.estimates_none,
         }
         (folder / VOCABULARY).mkdir()
         self.vocabulary.save(folder / VOCABULARY)
@@ -582,8 +575,7 @@ class Tagger:
             rerankers = {name: load_part("stages", kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
             steps = _load_steps(manifest, folder, vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
-            says_none = bool(manifest.get(_NONE, False))
-            return cls(vocabulary, retrievers, share_tries(rerankers, retrievers), pool, steps, training, says_none)
+            return cls(vocabulary, retrievers, share_tries(rerankers, retrievers), pool, steps, training)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 
@@ -598,17 +590,6 @@ class Tagger:
         nones = list_or_nones(run.none, len(run))
         for start, end, none in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), nones, strict=True):
             yield Suggestions(suggestions[start:end], none=none)
-
-
-def _lowered(estimate: Estimate | None, none: float | None) -> Estimate | None:
-    """Return what made a confidence, with the word that it was lowered where probably no label fits.
-
-    >>> _lowered(Estimate("a curve", ()), 0.83), _lowered(Estimate("a curve", ()), 0.5)
-    (Estimate(by='a curve; lowered, as no label fits by 0.83', features=()), Estimate(by='a curve', features=()))
-    """
-    if estimate is None or none is None or none <= LIKELY:
-        return estimate
-    return estimate._replace(by=f"{estimate.by}; lowered, as no label fits by {none:.2f}")
 
 
 def _load_steps(manifest: Mapping[str, Any], folder: Path, labels: Vocabulary) -> tuple[Step, ...]:

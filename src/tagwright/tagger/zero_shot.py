@@ -15,6 +15,7 @@ import numpy as np
 from tagwright.combining.agreement import FIRST, Agreements
 from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import MANY_LABELS, LabelFree
+from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, show
@@ -321,7 +322,8 @@ def _fit_stages(
         language_trust={name: judge for name, judge in judges.items() if name in {**retrievers, **rerankers}},
     )
     confidence = LabelFree(labels_per_document=config.labels_per_document).of_vocabulary(len(labels))
-    return Tagger(labels, retrievers, share_tries(rerankers, retrievers), steps=(combined, confidence))
+    steps = combined, confidence, NoneFits(labels=len(labels))
+    return Tagger(labels, retrievers, share_tries(rerankers, retrievers), steps=steps)
 
 
 def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> Tagger:
