@@ -172,12 +172,7 @@ def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
         "min_confidence": None,
         "best_cut": None,
         "thresholds": False,
-        "only": (),
-        "without": (),
-        "hierarchy": "ranked",
-        "per_branch": None,
         "sparse_output": False,
-        "memory": None,
     }
     given = {"method": "rts", "labels": NAMES, **rules, "depth": 100, "temperature": 0.1}
     assert classifier.get_params() == given
@@ -227,28 +222,6 @@ def test_sparse_matrices_hold_the_same() -> None:
         np.testing.assert_array_equal(found.toarray(), getattr(dense, method)(TEXTS))
 
 
-def test_a_search_for_a_cut_trains_once_for_each_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trained = []
-
-    def train(*given: Any, **options: Any) -> tw.Tagger:
-        trained.append(given)
-        return tw.train(*given, **options)
-
-    monkeypatch.setattr(sklearn, "train", train)
-    search = GridSearchCV(TaggerClassifier("svm", NAMES, memory=tmp_path), {"max_labels": [1, 2]}, cv=2)
-    search.fit([f"{text} {number}" for number, text in enumerate(TEXTS)], indicator())
-    assert len(trained) == 3  # two folds and the whole
-    assert search.best_params_["max_labels"] == 2
-    TaggerClassifier("svm", NAMES, memory=tmp_path).fit(TEXTS, Y)
-    assert len(trained) == 4
-    again = TaggerClassifier("svm", NAMES, memory=str(tmp_path), min_score=1e9).fit(TEXTS, Y)
-    assert len(trained) == 4
-    assert not again.predict(TEXTS).any()
-    TaggerClassifier("svm", NAMES, memory=tmp_path, candidates=2).fit(TEXTS, Y)
-    TaggerClassifier("svm", NAMES, memory=tmp_path).fit(TEXTS, Y[::-1])
-    assert len(trained) == 6
-
-
 def test_thresholds_are_found_by_taggers_of_other_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     trained = list[Any]()
 
@@ -283,7 +256,7 @@ def test_a_search_finds_the_least_confidence(tmp_path: Path) -> None:
     options: dict[str, Any] = {"encoder": str(tiny_encoder(tmp_path / "tiny")), "language": "english"}
     names = [*NAMES, *(f"Stone {number}" for number in range(100))]
     gold = MultiLabelBinarizer(classes=names).fit_transform(Y)
-    classifier = TaggerClassifier(labels=names, memory=tmp_path / "kept", **options)
+    classifier = TaggerClassifier(labels=names, **options)
     search = GridSearchCV(
         classifier, {"min_confidence": [0.0, 1.0], "best_cut": [False, True]}, cv=2, scoring="f1_micro"
     )
@@ -301,11 +274,6 @@ def test_a_search_over_confidences_with_three_labels(method: str) -> None:
     search.fit([f"{text} {number}" for number, text in enumerate(TEXTS)], indicator())
     assert search.best_params_["min_confidence"] < 1  # nothing is as sure
     assert search.best_score_ > 0.6
-
-
-def test_k_is_called_max_labels() -> None:
-    with pytest.raises(tw.ConfigError, match=r"write max_labels=... for k=..."):
-        TaggerClassifier("svm", NAMES, k=3).fit(TEXTS, Y)
 
 
 class Claims(TaggerClassifier):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,13 +13,12 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tagwright.api import load, train, zero_shot
+from tagwright.api import train, zero_shot
 from tagwright.api.options import ZERO_SHOT, find_method, method_name
 from tagwright.auto.ranker import assign_folds
 from tagwright.combining.confidence import squash_score
 from tagwright.combining.thresholds import FOLDS, Thresholds, parse_aim, without_thresholds
 from tagwright.core.checked import AtLeastOne, UnknownOptionError, say_expected, show
-from tagwright.core.steps import digest
 from tagwright.data.corpus import take_documents, text_groups
 from tagwright.data.texts import Texts, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary
@@ -30,9 +27,8 @@ from tagwright.readers.documents.in_memory import is_indicator, with_labels
 from tagwright.readers.labels.files import to_vocabulary
 from tagwright.stages.linear.stage import BOUNDARY
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.acceptance import Arrangement, SuggestOptions
+from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document, Run
-from tagwright.version import __version__
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,12 +55,9 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     the best F1 of each; "precision=0.8", for at least this precision. Like `TunedThresholdClassifierCV` it trains five
     more taggers, each on four fifths of the documents. Without any of these five, `predict` gives the best cut by
     confidence, or five labels if the tagger estimates no confidences. The SVM gives the labels on the right side of its
-    boundary, as in scikit-learn (min_score 1), unless min_confidence, best_cut or thresholds is set. only, without,
-    hierarchy, per_branch: as in `Tagger.suggest`. depth: the most labels of a document that get a probability above 0.
-    sparse_output: whether `predict` and `predict_proba` give sparse matrices, for very many labels.
-
-    memory: a folder where trained taggers are kept. A tagger that was trained on the same data with the same options is
-    loaded, so that a search over the limits above trains once for each fold.
+    boundary, as in scikit-learn (min_score 1), unless min_confidence, best_cut or thresholds is set. depth: the most
+    labels of a document that get a probability above 0. sparse_output: whether `predict` and `predict_proba` give
+    sparse matrices, for very many labels.
 
     X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
@@ -90,20 +83,14 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         min_confidence: float | None = None,
         best_cut: bool | None = None,
         thresholds: bool | str = False,
-        only: Sequence[str] = (),
-        without: Sequence[str] = (),
-        hierarchy: Arrangement = "ranked",
-        per_branch: int | None = None,
         depth: int = 100,
         sparse_output: bool = False,
-        memory: Path | str | None = None,
         **options: Any,
     ) -> None:
         self.method, self.labels, self.max_labels, self.depth = method, labels, max_labels, depth
         self.min_score, self.min_confidence, self.best_cut = min_score, min_confidence, best_cut
         self.thresholds = thresholds
-        self.only, self.without, self.hierarchy, self.per_branch = only, without, hierarchy, per_branch
-        self.sparse_output, self.memory = sparse_output, memory
+        self.sparse_output = sparse_output
         self._options = options
 
     def fit(self, X: Texts, y: Any = None) -> Self:  # noqa: N803
@@ -115,8 +102,6 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['Bees', 'Insects']
         """
         self._suggest_options()  # a wrong one is an error before the training
-        if "k" in self._options:
-            raise ConfigError("the labels per document are max_labels here; write max_labels=... for k=...")
         texts = _checked_texts(X)
         if y is not None and is_indicator(y):
             _zeros_and_ones(y)
@@ -127,7 +112,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if gold is None and (learns == "labels" or self.thresholds):
             method = f"{self.method}{', with thresholds,' * bool(self.thresholds)}"
             raise ConfigError(f"{method} learns from labels: fit(X, y) needs y, which is None")
-        tagger = self._train_or_load(texts, vocabulary, None if learns == "nothing" else gold)
+        tagger = self._train(texts, vocabulary, None if learns == "nothing" else gold)
         if gold is not None and self.thresholds:
             tagger = self._tune(tagger, list(to_documents(texts, vocabulary.has)), gold)
         tagger.check(self._suggest_options(tagger.estimates_confidence))
@@ -162,7 +147,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> (classifier.predict_proba(["Bees fly."]) > 0).tolist()
         [[True, False]]
         """
-        run = self._run(X, SuggestOptions(k=self.depth, only=self.only, without=self.without))
+        run = self._run(X, SuggestOptions(k=self.depth))
         if run.confidences is not None:
             return self._matrix(run, run.confidences.astype(np.float64))
         return self._matrix(run, squash_score(run.scores.astype(np.float64)))
@@ -177,7 +162,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> (classifier.decision_function(["Bees fly."]) > 0).tolist()
         [[True, False]]
         """
-        run = self._run(X, SuggestOptions(k=self.depth, only=self.only, without=self.without))
+        run = self._run(X, SuggestOptions(k=self.depth))
         scores = run.scores.astype(np.float64) - (self._min_score_or_boundary or 0.0)
         if self.sparse_output:
             return self._matrix(run, scores)
@@ -256,10 +241,6 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             best_cut=not is_limited and estimates_confidence if self.best_cut is None else self.best_cut,
             thresholds=bool(self.thresholds),
             min_confidence=self.min_confidence,
-            only=self.only,
-            without=self.without,
-            hierarchy=self.hierarchy,
-            per_branch=self.per_branch,
         )
 
     @property
@@ -277,17 +258,6 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"max_labels is {show(most)}, expected {expected}, or None for any number")
         return int(most)
 
-    def _train_or_load(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
-        """Train the method, or load from the memory what it gave for the same documents, labels and options."""
-        if self.memory is None:
-            return self._train(texts, vocabulary, gold)
-        documents = list(to_documents(texts, vocabulary.has))
-        settings = [__version__, method_name(self.method), _as_json(self._options), vocabulary.ids, gold]
-        folder = Path(self.memory) / digest([*settings, *vocabulary, *documents])
-        if not folder.exists():
-            self._train(documents, vocabulary, gold).save(folder, overwrite=True)  # another process may have been first
-        return load(folder)
-
     def _tune(self, tagger: Tagger, documents: Sequence[Document], gold: list[list[str]]) -> Tagger:
         """Add thresholds, found on each fifth of the documents by a tagger of the others. Equal texts stay together."""
         if not documents:
@@ -298,7 +268,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for fold in np.unique(folds):
             part, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
             taught = [gold[place] for place in others.tolist()]
-            other = self._train_or_load(take_documents(documents, others), labels, taught) if learns else tagger
+            other = self._train(take_documents(documents, others), labels, taught) if learns else tagger
             parts.append((other.tag(take_documents(documents, part), self.depth), known.take(part)))
         run, right = (Run.concat(runs) for runs in zip(*parts, strict=True))
         found = Thresholds.fit(run, right, len(labels), parse_aim(self.thresholds))
@@ -335,21 +305,6 @@ def _checked_texts(X: Any) -> Texts:  # noqa: N803
     if getattr(X, "ndim", 1) != 1 and not hasattr(X, "columns"):
         raise InputError(f"X has the shape {X.shape}, expected one column of texts")
     return X  # type: ignore[no-any-return]
-
-
-def _as_json(options: Mapping[str, Any]) -> str:
-    """Return options as text that is the same in every process. Raises ConfigError for values without such a text."""
-
-    def to_plain(value: object) -> Any:
-        if isinstance(value, np.generic | np.ndarray):
-            return value.tolist()
-        if isinstance(value, Path):
-            return str(value)
-        if is_dataclass(value) and not isinstance(value, type | Tagger):
-            return {field.name: getattr(value, field.name) for field in fields(value)}
-        raise ConfigError(f"memory keeps taggers by their options, and {show(value)} has no text; leave memory out")
-
-    return json.dumps(options, default=to_plain, sort_keys=True)
 
 
 def _ids_or_names(y: Any, vocabulary: Vocabulary) -> Iterable[list[str]]:

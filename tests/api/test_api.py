@@ -179,7 +179,7 @@ def test_labels_are_exchanged_and_taggers_saved(words: tw.Tagger, tmp_path: Path
 
 def test_an_unknown_option_is_refused_with_the_nearest() -> None:
     with pytest.raises(tw.ConfigError, match='unknown option "encodr"; did you mean "encoder"'):
-        tw.zero_shot(NAMES, encodr="minilm")  # type: ignore[call-arg]
+        tw.zero_shot(NAMES, encodr="minilm")
     with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero_shot, auto, rts'):
         tw.train("bert", [BEES], NAMES)
     with pytest.raises(tw.ConfigError, match='no method "svn"; did you mean "svm"'):

@@ -25,7 +25,6 @@ from tagwright.types import Run
 
 if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
     from tagwright.api.evaluating import EvaluationArguments
-    from tagwright.api.option_types import TrainOptions, ZeroShotOptions
     from tagwright.evaluation import dataset
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
@@ -39,7 +38,7 @@ def zero_shot(
     device: Device = "auto",
     offline: bool = False,
     progress: bool = True,
-    **options: Unpack[ZeroShotOptions],
+    **options: Any,
 ) -> Tagger:
     """A tagger that needs no training: names, words and meaning suggest labels.
 
@@ -74,7 +73,7 @@ def train(
     device: Device = "auto",
     offline: bool = False,
     progress: bool = True,
-    **options: Unpack[TrainOptions],
+    **options: Any,
 ) -> Tagger:
     """Train a method on documents and return its tagger.
 
@@ -99,7 +98,7 @@ def train(
     from tagwright.api.job import ARGUMENTS_OF_A_JOB, FUNCTIONS, Job
     from tagwright.api.options import configuration, find_method
 
-    own = dict[str, Any](options)
+    own = dict(options)
     job = {name: own.pop(name) for name in ARGUMENTS_OF_A_JOB if name in own and name not in FUNCTIONS}
     language = job.get("language", "")
     job |= {name: own.pop(name) for name in FUNCTIONS if callable(own.get(name))}
