@@ -1,12 +1,9 @@
-"""Arrow and Parquet files are tables; damaged ones are refused, and bombs before they are unpacked."""
+"""Arrow and Parquet files are tables; damaged ones are refused."""
 
 from __future__ import annotations
 
-import io
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +78,7 @@ def test_a_column_of_views_is_texts(tmp_path: Path) -> None:
         ({"sections": [{"heading": "", "level": 1, "paragraphs": [None]}]}, "x.arrow:2: paragraphs holds null"),
         ({"sections": [None]}, "x.arrow:2: sections[0] is null, expected an object with heading, level, paragraphs"),
         ({"labels": ["D1", None]}, "x.arrow:2: labels holds null, expected a list of label ids"),
-        (
-            {"metadata": [("a", ["b"]), ("a", [])]},
-            "x.arrow: is no Arrow file, or a damaged one (a map has a key twice)",
-        ),
+        ({"metadata": [("a", ["b"]), ("a", [])]}, "x.arrow: is no Arrow file, or a damaged one ("),
     ],
 )
 def test_what_no_other_reader_takes_is_refused_with_its_row(
@@ -94,18 +88,15 @@ def test_what_no_other_reader_takes_is_refused_with_its_row(
 
 
 @pytest.mark.parametrize("compression", ["lz4", "zstd"])
-def test_a_compressed_file_is_refused_before_it_is_unpacked(tmp_path: Path, compression: str) -> None:
-    path = by_pyarrow(tmp_path, {**BEES, "abstract": "a" * 10_000_000}, compression=compression)
-    before = pa.total_allocated_bytes()
-    assert refusal(path) == "x.arrow: is no Arrow file, or a damaged one (it is compressed; write it uncompressed)"
-    assert pa.total_allocated_bytes() - before < 1_000_000
+def test_a_compressed_file_is_read(tmp_path: Path, compression: str) -> None:
+    """As pandas writes Feather by default."""
+    assert [each.title for each in read(by_pyarrow(tmp_path, BEES, compression=compression))] == ["Bees"]
 
 
-def test_a_dictionary_is_refused_since_one_short_text_could_stand_for_many_long_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stream", [False, True])
+def test_texts_in_a_dictionary_are_read(tmp_path: Path, stream: bool) -> None:
     table = pa.table({"text": pa.array(["bees", "bees"]).dictionary_encode()})
-    assert refusal(written(tmp_path, arrow(table), "x.arrow")) == (
-        "x.arrow: is no Arrow file, or a damaged one (it holds a dictionary; write texts as they are)"
-    )
+    assert [each.text for each in read(written(tmp_path, arrow(table, stream=stream), "x.arrow"))] == ["bees", "bees"]
 
 
 def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
@@ -130,52 +121,6 @@ def test_damage_anywhere_is_an_input_error_or_harmless(tmp_path: Path) -> None:
 
 
 TABLE = pa.table({"text": ["bees fly", "banks lend"] * 20, "labels": [["bee", "wasp"], []] * 20, "year": range(40)})
-
-DAMAGE = """
-import sys
-from pathlib import Path
-from tagwright.errors import TagwrightError
-from tagwright.readers.documents.tables import read_parquet
-path, sound = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
-footer = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
-for place in range(footer, len(sound)):
-    damaged = bytearray(sound)
-    damaged[place] ^= 1
-    path.write_bytes(damaged)
-    try:
-        list(read_parquet(path))
-        print("read")
-    except TagwrightError as error:
-        assert "\\n" not in str(error), error
-        print("refused")
-"""
-
-
-def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    pq.write_table(TABLE, path, store_schema=False)
-    done = subprocess.run([sys.executable, "-c", DAMAGE, str(path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert set(done.stdout.split()) == {"read", "refused"}
-
-
-def test_a_bomb_in_any_row_group_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit of 1,000 bytes and a hundred times the file are both exceeded by the second row group alone."""
-    path = tmp_path / "x.parquet"
-    with pq.ParquetWriter(path, pa.schema({"text": pa.string()}), compression="zstd", use_dictionary=False) as writer:
-        for text in ("bees", "a" * 1_000_000):
-            writer.write_table(pa.table({"text": [text]}))
-    assert path.stat().st_size < 10_000
-    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "1000")
-    assert refusal(path).startswith("x.parquet: holds 1,000,")
-
-
-def test_a_large_row_group_that_is_packed_like_text_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sixty times the limit for a document, of many documents."""
-    path = tmp_path / "x.parquet"
-    pq.write_table(pa.table({"text": [f"bees fly {row:05}" for row in range(4_000)]}), path, compression="zstd")
-    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "1000")
-    assert len(read(path)) == 4_000
 
 
 def test_lists_in_several_row_groups_are_read(tmp_path: Path) -> None:
@@ -256,16 +201,11 @@ def test_a_number_that_is_no_class_is_an_error(tmp_path: Path) -> None:
     assert refusal(tmp_path / "x.parquet") == "x.parquet:2: labels is 3, expected numbers of its 3 classes, from 0"
 
 
-def test_a_stream_is_refused_like_a_file(tmp_path: Path) -> None:
-    """Where it is cut off, and where it is compressed, since it may unpack to any size."""
+def test_a_stream_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     content = arrow(pa.table({"text": ["Honey"]}), stream=True)
     assert refusal(written(tmp_path, content[:-40], "x.arrow")).startswith(
         "x.arrow: is no Arrow file, or a damaged one"
     )
-    sink, options = io.BytesIO(), pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, (table := pa.table({"text": ["Honey " * 99]})).schema, options=options) as writer:
-        writer.write_table(table)
-    assert "it is compressed; write it uncompressed" in refusal(written(tmp_path, sink.getvalue(), "y.arrow"))
 
 
 def test_a_saved_dataset_whose_state_is_damaged_is_refused(tmp_path: Path) -> None:

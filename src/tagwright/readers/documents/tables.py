@@ -1,13 +1,12 @@
 """Read TSV, CSV, Excel, Parquet and Arrow files: a row is a record with columns named as in JSON lines.
 
-Parquet and Arrow need pyarrow, of the extra `parquet`; their memory is bounded by the limit for one document.
+Parquet and Arrow need pyarrow, of the extra `parquet`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,7 +34,6 @@ from tagwright.readers.workbooks import workbook_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 _Row: TypeAlias = tuple[int, Sequence[str]]
 
@@ -231,45 +229,29 @@ def _labels_split(row: Record, key: str, place: Place) -> Record:
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, Record]]:
-    """Numbered rows, from 1. One above the limit for a document is logged and left out.
+    """Numbered rows, from 1. Raises InputError for a file that is not Parquet, and without pyarrow.
 
-    The sizes of columns come from the footer, which a hostile file can fake: 7 kB then unpack to 200 MB. Only a process
-    with bounded memory is safe from that, such as the one that reads uploads. Repeated texts stay dictionary-encoded
-    until their row is built. Raises InputError for a file that is not Parquet,
-    for a row group that is compressed more than text can be, since a page is unpacked at once, and without pyarrow.
+    A file of a few kilobytes may unpack to any size: only a process with bounded memory is safe from that, such as the
+    one that reads uploads.
     """
     with _explain_arrow_errors("Parquet", path):
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(path) as plain:
-            _check(plain.metadata, path)
-            columns = [plain.metadata.schema.column(place) for place in range(plain.metadata.num_columns)]
-            texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
-            # one row group at a time: Arrow cannot join the dictionaries of lists in several
-            groups = (file.iter_batches(1_000, row_groups=[group]) for group in range(file.num_row_groups))
-            rows = _number_rows(chain.from_iterable(groups), path)
+        with pq.ParquetFile(path) as file:
+            rows = _number_rows(file.iter_batches(1_000), path)
             yield from with_class_names(rows, class_names(file.schema_arrow.metadata), path)
 
 
 def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
-    """The same of an Arrow or Feather file, memory-mapped; one that is compressed is refused, as is a damaged one.
-
-    It may also be a stream of Arrow, as the files that Hugging Face's `save_to_disk` writes.
-
-    The batches are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
-    compressed one is refused before it is unpacked. pyarrow would unpack it, without any limit: 18 kB became 500 MB.
-    """
+    """The same of an Arrow or Feather file, memory-mapped, or of a stream, as Hugging Face's `save_to_disk` writes."""
     with _explain_arrow_errors("Arrow", path):
         import pyarrow as pa
 
         with pa.memory_map(str(path)) as source:
-            content = source.read_buffer()
-            is_file = content.slice(0, 6).to_pybytes() == b"ARROW1"
-            opened = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(content))
-            # 8 bytes are before the first message of a file
-            messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(8) if is_file else content))
-            batches = (_batch(message, opened.schema) for message in messages if message.type != "schema")
+            is_file = source.read(6) == b"ARROW1"
+            source.seek(0)
+            opened: Any = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source)
+            batches = map(opened.get_batch, range(opened.num_record_batches)) if is_file else opened
             yield from with_class_names(_number_rows(batches, path), class_names(opened.schema.metadata), path)
 
 
@@ -332,98 +314,22 @@ def _explain_arrow_errors(kind: str, path: Path) -> Iterator[None]:
         raise InputError(f"is no {kind} file, or a damaged one ({first_line})", path) from None
 
 
-def _check(metadata: pq.FileMetaData, path: Path) -> None:
-    """Refuse a decompression bomb by its row groups: to ask a damaged file for one column can abort the process."""
-    packed = path.stat().st_size
-    for group in range(metadata.num_row_groups):
-        size = metadata.row_group(group).total_byte_size
-        if size > max(largest_document(), 100 * packed):  # text compresses to about a tenth
-            raise InputError(too_large(f"holds {size:,} bytes packed into {packed:,}, a decompression bomb"), path)
-
-
-def _batch(message: pa.ipc.Message, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch of a message, not copied. Raises ValueError for one that is compressed, and for a dictionary."""
-    import pyarrow as pa
-
-    if message.type != "record batch":
-        raise ValueError(f"it holds a {message.type}; write texts as they are")
-    if _is_compressed(message.metadata.to_pybytes()):
-        raise ValueError("it is compressed; write it uncompressed")
-    batch = pa.ipc.read_record_batch(message, schema)
-    batch.validate(full=True)
-    return batch
-
-
-def _is_compressed(metadata: bytes) -> bool:
-    """Whether the fourth field of a RecordBatch, the third of a Message, is present: Arrow's Message.fbs, a flatbuffer.
-
-    Raises ValueError where the offsets lead outside.
-    """
-
-    def field(table: int, number: int) -> int:
-        """The offset of a field of a table; 0 if it has none."""
-        offsets = table - int(struct.unpack_from("<i", metadata, table)[0])
-        place = 4 + 2 * number
-        size, *_ = struct.unpack_from("<H", metadata, offsets)
-        offset = int(struct.unpack_from("<H", metadata, offsets + place)[0]) if place < size else 0
-        return offset and table + offset
-
-    def pointed(place: int) -> int:
-        return place + int(struct.unpack_from("<I", metadata, place)[0])
-
-    try:
-        return field(pointed(field(pointed(0), 2)), 3) > 0
-    except struct.error:
-        raise ValueError("its metadata lead outside") from None
-
-
 def _number_rows(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows, but for those above the limit for a document, which are logged."""
     number = 0
     for batch in batches:
-        for part in _parts(batch):
-            if part.num_rows == 1 and _size(part) > largest_document():
-                leave_out(InputError(too_large(), path, number + 1))
-            else:
-                yield from enumerate(_rows(part), number + 1)
-            number += part.num_rows
+        batch.validate(full=True)  # of a damaged file, which may crash the process later
+        for start in range(0, batch.num_rows, 100):
+            for row in batch.slice(start, 100).to_pylist(maps_as_pydicts="strict"):
+                number += 1
+                if _size(row) > largest_document():
+                    leave_out(InputError(too_large(), path, number))
+                else:
+                    yield number, row
 
 
-def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    try:
-        rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
-    except KeyError:
-        raise ValueError("a map has a key twice") from None
-    return rows
-
-
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch in slices of few rows and little text, or of one row."""
-    most = min(4_000_000, largest_document())
-    if batch.num_rows <= 1 or (batch.num_rows <= 1_000 and _size(batch) <= most):
-        yield batch
-    else:
-        half = batch.num_rows // 2
-        yield from _parts(batch.slice(0, half))
-        yield from _parts(batch.slice(half))
-
-
-def _size(batch: pa.RecordBatch) -> int:
-    return sum(map(_bytes, batch.columns))
-
-
-def _bytes(array: pa.Array) -> int:
-    """Bytes of all values, repeated ones counted each time."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if isinstance(array, pa.DictionaryArray):
-        lengths = pc.binary_length(array.dictionary)
-        return int(pc.sum(pc.take(lengths.cast(pa.int64()), array.indices)).as_py() or 0)
-    if isinstance(array, pa.StructArray):
-        return sum(map(_bytes, array.flatten()))
-    if isinstance(array, pa.MapArray):  # cannot be flattened; its keys and items are those of all rows of the file
-        entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "item"])
-        array = pa.ListArray.from_arrays(array.offsets, entries)
-    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
-        return len(array) + _bytes(array.flatten())
-    return int(array.nbytes)
+def _size(value: Any) -> int:
+    """The characters in a value, lists and mappings included."""
+    if isinstance(value, list | dict):
+        return sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return len(value) if isinstance(value, str) else 0
