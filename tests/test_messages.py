@@ -13,7 +13,7 @@ from tests.sources import modules
 from tagwright.core.steps import Start, State, open_steps
 from tagwright.errors import ConfigError, on_command_line
 
-COMMANDS = {"app", "server", "batch", "monitoring"}
+COMMANDS = {"app", "server", "batch"}
 "Packages that only the command line uses."
 
 WRITTEN_OUT = {

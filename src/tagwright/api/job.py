@@ -46,7 +46,6 @@ from tagwright.encoders.given import find
 from tagwright.errors import ConfigError, TagwrightError, option
 from tagwright.evaluation.description import FREQUENT
 from tagwright.evaluation.metrics import mark_labelled
-from tagwright.monitoring import training_profile
 from tagwright.readers.documents.columns import hint_at_labels
 from tagwright.readers.keywords import read_keywords
 from tagwright.readers.labels.files import to_vocabulary
@@ -177,8 +176,6 @@ class Job:
                             "on leave them out",
                             f"{plural(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
                         )
-                if (profile := training_profile(documents)) is not None:
-                    runs["profile"] = profile
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
             tagger = self._confident(replace(self._fused(trained), training=training), documents, arguments, gold, rows)
             if self.folder and steps.folder and steps.writes:

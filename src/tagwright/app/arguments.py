@@ -139,15 +139,6 @@ Verbose = Annotated[
     bool, typer.Option("--verbose", callback=_print_details, help="Also print what was tried, and why.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", callback=_silence_command, help="No progress bars, no hints.")]
-MonitorLog = Annotated[
-    Path | None,
-    Written(log=True),
-    typer.Option(
-        "--monitor",
-        metavar="FILE",
-        help="Append a record of each tagged document, without its text, for `tagwright monitor`.",
-    ),
-]
 Report = Annotated[Path | None, Written(own=REPORT), typer.Option(help="Write an HTML page with tables and plots.")]
 
 

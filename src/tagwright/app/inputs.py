@@ -17,7 +17,6 @@ from tagwright.core.checked import build, show
 from tagwright.core.display import plural
 from tagwright.core.progress import hint, note, silence, silence_log
 from tagwright.core.saved import VOCABULARY, read_manifest
-from tagwright.core.versions import FILE, saved_at
 from tagwright.data.corpus import Corpus, repeated_id
 from tagwright.data.text_languages import language_subtag, with_names_in
 from tagwright.data.vocabulary import Vocabulary, label_test
@@ -29,7 +28,7 @@ from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.files import to_vocabulary
 from tagwright.readers.labels.languages import choose_languages
 from tagwright.readers.limits import each_within_limits, skip
-from tagwright.tagger import Suggestions, Tagger
+from tagwright.tagger import Tagger
 from tagwright.text.language import (
     AUTO,
     TELLING,
@@ -229,29 +228,6 @@ def options_of(given: Reading) -> dict[str, Any]:
     """Return how documents are read, as `Corpus.read` takes it."""
     columns, encoding = parse_columns(given.columns), given.encoding
     return {"input_format": given.input_format or None, "columns": columns, "encoding": encoding}
-
-
-def version_of(model: Path | None) -> str:
-    """The version of a tagger as a server names it by default: of its folder, with its number or date."""
-    if model is None:
-        return "zero_shot"
-    place = model.resolve()
-    if (place.parent / FILE).is_file():
-        return f"{place.parent.name} {place.name}"
-    return f"{place.name} {saved_at(place).isoformat(timespec='seconds')}"
-
-
-def record_suggestions(
-    tagged: Iterable[tuple[Document, Suggestions]], log: Path, model: Path | None, tagger: Tagger
-) -> Iterator[tuple[Document, Suggestions]]:
-    """Yield suggestions, and append a record of each to the log of a monitor."""
-    from tagwright.monitoring import Record, append, begin
-
-    version = version_of(model)
-    begin(log, version, tagger.training)
-    for document, suggested in tagged:
-        append(log, [Record.of(document, version, [(each.id, each.confidence) for each in suggested])])
-        yield document, suggested
 
 
 def vocabulary(chosen: Basis) -> Vocabulary:

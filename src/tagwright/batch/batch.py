@@ -1,6 +1,5 @@
 """Tag documents shard by shard into a folder; finished shards are skipped."""
 
-import json
 import os
 import re
 import sys
@@ -16,11 +15,8 @@ from tagwright.batch.shards import Shard, cut_into_shards
 from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
-from tagwright.core.saved import read_manifest
 from tagwright.core.workers import usable_cores
-from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ConfigError
-from tagwright.monitoring import Record, append, begin
 from tagwright.readers.documents.records import Located
 
 MOST_PROCESSES = 8
@@ -72,30 +68,24 @@ def run(
     *,
     processes: int | None = None,
     ray: str | None = None,
-    monitor: Path | None = None,
-    version: str = "",
 ) -> Summary:
     """Tag documents in shards; those whose files are whole already are skipped.
 
     sources: as `open_sources` gives them. share: the numbers of the shards to tag, see `shards_of`. ray: the address of
-    a Ray cluster, or "local", in place of processes. monitor: a log that records the documents, under the name of the
-    version that tags. Raises ConfigError and TagwrightError for settings that cannot be, an output that is no batch,
-    one with other settings or one with more shards than the documents fill, and what cannot be written.
+    a Ray cluster, or "local", in place of processes. Raises ConfigError and TagwrightError for settings that cannot be,
+    an output that is no batch, one with other settings or one with more shards than the documents fill, and what cannot
+    be written.
     """
     if options.format == "parquet":
         require("writing Parquet", "pyarrow")
     if ray is not None:
         require("--ray", "ray")
-    if monitor and options.format != "jsonl":
-        raise ConfigError(f"--monitor reads the files of --format jsonl, got --format {options.format}")
     folder = OutputFolder(output, options.format)
     settings = options.settings(model)
     if not folder.is_claimed():  # before it is: options that the tagger cannot follow leave nothing behind
         ShardTagger.load(model, options)
     folder.claim(settings)
     remove_leftovers(output)
-    if monitor:
-        begin(monitor, version, read_manifest(model, "tagger").get("training", {}))
     engine = _engine(model, settings["model"], options, processes, ray)
     start = time.perf_counter()
     shards = documents = errors = 0
@@ -103,8 +93,6 @@ def run(
         cuts = cut_into_shards(_check_each_apart(sources, output), options.shard_size, share.__contains__, scratch)
         finished: list[int] = []
         for shard, suggestions, failed in engine(_find_unfinished(cuts, folder, share, options.shard_size, finished)):
-            if monitor:  # first: a shard that is kept is not tagged again after a kill
-                _record(monitor, version, shard, suggestions)
             errors += folder.keep(shard, suggestions, failed)
             delete(suggestions)
             shard.remove()
@@ -112,19 +100,6 @@ def run(
             progress(shard.size)
     folder.finish()
     return Summary(shards, len(finished), documents, errors, time.perf_counter() - start)
-
-
-def _record(monitor: Path, version: str, shard: Shard, suggestions: Path) -> None:
-    """Append a record of each document of a shard with a line in its run file to the log."""
-    file = DocumentFile(shard.path)
-    try:
-        documents = {document.id: document for document in file.documents(0, len(file))}
-    finally:
-        file.close()
-    with suggestions.open(encoding="utf-8") as lines:
-        rows = {row["id"]: row["suggestions"] for row in map(json.loads, lines)}
-    pairs = {id_: [(each["label"], each.get("confidence")) for each in row] for id_, row in rows.items()}
-    append(monitor, [Record.of(documents[id_], version, suggested) for id_, suggested in pairs.items()])
 
 
 def check_apart(docs: Iterable[str], output: Path) -> None:

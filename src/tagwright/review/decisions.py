@@ -221,20 +221,6 @@ class Decisions:
             judged = current.judged_suggestions
             return current.done, current.accepted_suggestions / judged if judged else None
 
-    def acceptances(self, version: str) -> list[float]:
-        """Return the share of accepted suggestions of each document that was finished with this version of the tagger.
-
-        The document that was finished first comes first. Documents without a verdict on a suggestion are left out.
-        """
-        shares = list[tuple[str, float]]()
-        with self._up_to_date() as current:
-            for document, state in current.states.items():
-                if judged := state.judged_suggestions:
-                    done = [event for event in current.events_of(document) if event.action == "done"]
-                    times = [event.time for event in done if event.model == version]
-                    shares += [(min(times), state.accepted_suggestions / judged)] if times else []
-        return [share for _, share in sorted(shares, key=lambda pair: pair[0])]
-
     def differences(self) -> list[Difference]:
         """Return labels with as many accepting as rejecting reviewers, for another reviewer to settle."""
         return [

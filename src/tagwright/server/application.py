@@ -19,12 +19,11 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright.monitoring import Watch
 from tagwright.review.file import StorageError
 from tagwright.server import languages, openapi, problems
 from tagwright.server.access import OPEN, Access
 from tagwright.server.annif import AnnifApi, Learn
-from tagwright.server.counters import Counters, monitor_lines, server_lines
+from tagwright.server.counters import Counters, server_lines
 from tagwright.server.current_request import get_current_request
 from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
@@ -52,7 +51,6 @@ def application(
     pages: ReviewPages | None = None,
     hosts: frozenset[str] | None = None,
     follower: Follower | None = None,
-    watch: Watch | None = None,
     tools: bool = False,
     word: str = "label",
     show_from: float = 0.0,
@@ -62,13 +60,11 @@ def application(
     access: the tokens that clients send as `Authorization: Bearer TOKEN`. max_body: bytes of a request; a longer one is
     refused (413). learn: stores the labelled documents that clients send. pages: of the review. hosts: the only host
     names that it answers under; None: all. A server for this machine alone has to refuse other names: a web site whose
-    name leads here could read its answers. follower: loads promoted versions. watch: the monitors of the models.
+    name leads here could read its answers. follower: loads promoted versions.
     tools: serve them to assistants at /mcp. word: what pages in English call a label. show_from: see `StartPages`.
     """
     by_id = {model.id: model for model in models}
     counters = Counters([partial(server_lines, models)])
-    if watch:
-        counters.others.append(partial(monitor_lines, watch, models, pages.review if pages else None))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

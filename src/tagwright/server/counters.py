@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal
 
-from tagwright.monitoring import Look, Watch
-from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -76,25 +74,6 @@ def server_lines(models: Sequence[ServedModel]) -> Iterator[str]:
     """Return the metrics of waiting documents."""
     waiting = sum(model.waiting for model in models)
     yield from _metric("tagwright_requests_waiting", "gauge", "Requests that wait for a model.", waiting)
-
-
-def monitor_lines(watch: Watch, models: Sequence[ServedModel], review: Review | None) -> Iterator[str]:
-    """Return the metrics of the monitor: what it saw last of each signal of each model."""
-    counts, last = dict[str, int](), dict[str, Look]()
-    for model in (served.snapshot() for served in models):
-        reviewed = review is not None and review.model.id == model.id
-        looks = watch.looks(model.version, review.decisions.acceptances(model.version) if review and reviewed else ())
-        last |= {f'{{model="{model.id}",signal="{name}"}}': rows[-1] for name, rows in looks.items() if rows}
-        monitor = watch.monitors.get(model.version)
-        counts[f'{{model="{model.id}"}}'] = monitor.count if monitor else 0
-    families: dict[str, tuple[str, Mapping[str, float]]] = {
-        "tagwright_monitored_documents": ("Tagged documents in the log of the monitor.", counts),
-        "tagwright_monitor_value": ("Signal of the last documents.", {key: look.value for key, look in last.items()}),
-        "tagwright_monitor_before": ("The same of those before.", {key: look.before for key, look in last.items()}),
-        "tagwright_monitor_alarm": ("1 for an alarm.", {key: int(look.is_alarm) for key, look in last.items()}),
-    }
-    for name, (what, values) in families.items():
-        yield from _metric(name, "gauge", what, {key: f"{value:g}" for key, value in values.items()})
 
 
 def _metric(

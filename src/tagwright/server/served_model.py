@@ -19,7 +19,7 @@ from tagwright.data.text_languages import language_subtag
 from tagwright.data.texts import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.monitoring import Watch
+from tagwright.monitoring import log_suggestions
 from tagwright.server.current_request import get_current_request
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
@@ -52,10 +52,11 @@ class ServedModel:
     id: part of addresses, without blanks. name: for people. language: codes of the languages of the labels' names, such
     as "de+en". learns: whether clients may send labelled documents. modified: when the tagger was saved or last
     trained; None: never. settings: options of the server: its conditions (`only`, `without`) hold for all suggestions,
-    its hierarchy and limit per branch for requests without their own. number: of the version, such as "0002", and
-    history: the folder of all versions; "" and None without versions. watch: the monitor of suggestions. seconds: time
-    limit of an answer, after which `Busy` is raised. queues: of documents, and of long ones, for which nobody waits
-    who sends others. search, saved_names: the index of the labels, and a folder with them for other processes.
+    its hierarchy and limit per branch for requests without their own. number: of the version, such as "2026-11-28",
+    and history: the folder of all versions; "" and None without versions. log: where all suggestions are recorded.
+    seconds: time limit of an answer, after which `Busy` is raised. queues: of documents, and of long ones, for which
+    nobody waits who sends others. search, saved_names: the index of the labels, and a folder with them for other
+    processes.
     """
 
     id: str
@@ -67,7 +68,7 @@ class ServedModel:
     settings: SuggestOptions = field(default_factory=SuggestOptions)
     number: str = ""
     history: Path | None = None
-    watch: Watch | None = None
+    log: Path | None = None
     seconds: float = 60.0
     queues: tuple[Batches, Batches] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
@@ -167,10 +168,15 @@ class ServedModel:
         return [next(computed) if each.document.text.strip() else Suggestions(none=none) for each in requests]
 
     async def suggest_and_record(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
-        """Suggest labels as `suggest_all`, and count them for the log, and give them to the monitor."""
-        suggestions, documents = await self.suggest_all(requests), [request.document for request in requests]
+        """Suggest labels as `suggest_all`, count them, and record them in `log`."""
+        suggestions = await self.suggest_all(requests)
         get_current_request().count(suggestions)
-        await self._monitor(documents, suggestions)
+        if self.log:
+            tagged = [row for row, each in zip(suggestions, requests, strict=True) if each.document.text.strip()]
+            try:
+                await asyncio.to_thread(log_suggestions, self.log, self.version, tagged)
+            except TagwrightError as error:  # the reply is sent
+                _log.warning("%s", error)
         return suggestions
 
     async def explain(self, document: Document, suggestions: Suggestions) -> Suggestions:
@@ -213,20 +219,6 @@ class ServedModel:
         except TagwrightError as error:
             _log.warning("long texts keep others waiting: %s", error)
             return partial(predict, tagger)
-
-    async def _monitor(self, documents: Sequence[Document], suggestions: Sequence[Sequence[Suggestion]]) -> None:
-        """Add suggestions to the monitor's log. A log that cannot be written is a warning: the reply is sent."""
-        if self.watch is None:
-            return
-        tagged = [
-            (document, [(suggestion.id, suggestion.confidence) for suggestion in row])
-            for document, row in zip(documents, suggestions, strict=True)
-            if document.text.strip()
-        ]
-        try:
-            await asyncio.to_thread(self.watch.add, self.version, self.tagger.training, tagged)
-        except TagwrightError as error:
-            _log.warning("%s", error)
 
     def use_workers(self, workers: Workers) -> None:
         """Compute in these processes. Raises TagwrightError where the tagger cannot be saved for them."""

@@ -23,7 +23,6 @@ from tagwright.core.display import plural
 from tagwright.core.versions import in_use, saved_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.monitoring import Watch
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments, text_id
@@ -131,7 +130,7 @@ def serve(
     """Answer requests until interrupted; requests under way are then finished.
 
     models: the suggestions of the first one are reviewed. refit: trains it on decisions; None: nothing does. labels:
-    the vocabulary of the models, if it is not their own. monitor: the log of tagged documents, which is watched.
+    the vocabulary of the models, if it is not their own. monitor: where all suggestions are recorded.
     versions: the folder of what is trained, see `versions_folder`. reading: how the documents to review are read, see
     `open_sources`. tools: see `application`. Raises ConfigError for a
     port in use, InputError for documents that cannot be read.
@@ -139,9 +138,8 @@ def serve(
     follower = follower_of(models, options, labels)
     for model in models if options.workers else ():
         model.use_workers(Workers(options.workers))
-    watch = Watch(monitor, most=20) if monitor else None  # the newest versions; each takes about 5 MB
     for model in models:
-        model.watch = watch
+        model.log = monitor
     review = open_review(models[0], options, reading)
     if review and refit:
         try:
@@ -159,7 +157,7 @@ def serve(
 
     pages = ReviewPages(review, options.access, refitter, follower) if review else None
     app = application(models, access=options.access, learn=learn, pages=pages,
-                      hosts=own_names(options), follower=follower, watch=watch, tools=tools, word=options.word,
+                      hosts=own_names(options), follower=follower, tools=tools, word=options.word,
                       show_from=options.show_from)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import MODEL, Chosen, Cut, Docs, Json, MonitorLog, Offline, Quiet, Reading, model_in_use
+from tagwright.app.arguments import MODEL, Chosen, Cut, Docs, Json, Offline, Quiet, Reading, model_in_use
 from tagwright.core.display import SOME_FAILED
 
 
@@ -34,7 +34,6 @@ def batch(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".')
     ] = None,
-    monitor: MonitorLog = None,
     _offline: Offline = False,
     as_json: Json = False,
     _quiet: Quiet = False,
@@ -51,10 +50,7 @@ def batch(
     share = work.shards_of(shard)
     work.check_apart(docs, output)
     sources = inputs.sources(docs, reading, Chosen(model=model))
-    version = inputs.version_of(model) if monitor else ""
-    done = work.run(
-        *(sources, model, output, options, share), processes=processes, ray=ray, monitor=monitor, version=version
-    )
+    done = work.run(*(sources, model, output, options, share), processes=processes, ray=ray)
     if as_json:
         print(json.dumps({**vars(done), "documents_per_second": round(done.documents_per_second, 1)}))
     else:

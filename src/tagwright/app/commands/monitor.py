@@ -1,73 +1,47 @@
-"""The command `monitor`: what has changed in a log of tagged documents."""
+"""The command `monitor`: whether a tagger has become less sure."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from tagwright.app.arguments import Json
 from tagwright.core.display import escape_controls, plural, print_json
 
-if TYPE_CHECKING:
-    from tagwright.monitoring import Look, Monitor
-
 
 def monitor(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="A log of tagged documents.")],
-    reviews: Annotated[
-        Path | None, typer.Option(metavar="FILE.sqlite", help="A review file, for the acceptance rate.")
-    ] = None,
+    logs: Annotated[
+        list[Path], typer.Argument(metavar="LOG...", help="Logs of `serve --monitor`, or files of --format jsonl.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Report changes in a log that `serve`, `batch` or `suggest` has written with --monitor FILE.
+    """Compare the last 200 documents that a tagger has tagged with the first 500, for each of its versions.
 
-    The last documents of each version of a tagger are compared with its training documents or the first ones:
-    languages, floods of one label, documents without a likely label, mean confidence, acceptance by reviewers.
+    Two shares are compared: of documents without a likely label, and of those that no label of the vocabulary fits.
     """
-    from tagwright.monitoring import Watch
-    from tagwright.review.decisions import Decisions
-    from tagwright.review.file import ReviewFile
-
-    watch = Watch(log, must_exist=True)
-    decisions = Decisions(ReviewFile.open_existing(reviews)) if reviews else None
-    last = {}
-    for version, followed in watch.monitors.items():
-        accepted = decisions.acceptances(version) if decisions else ()
-        last[version] = {name: looks[-1] for name, looks in followed.looks(accepted).items() if looks}
-    if as_json:
-        print_json({"versions": [_as_json(version, watch.monitors[version], looks) for version, looks in last.items()]})
-        return
-    for version, looks in last.items():
-        _show(version, watch.monitors[version], looks)
-
-
-def _as_json(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> dict[str, Any]:
-    signals = {name: {**look._asdict(), "alarm": look.is_alarm} for name, look in looks.items()}
-    return {
-        "version": version,
-        "documents": monitor.count,
-        "profile": monitor.languages is not None,
-        "signals": signals,
-    }
-
-
-def _show(version: str, monitor: "Monitor", looks: dict[Any, "Look"]) -> None:
     from tagwright.app.render import show_table
-    from tagwright.monitoring.monitor import FIRST
+    from tagwright.monitoring import FIRST, WINDOW, changes, read_doubts
 
-    print(escape_controls(f"{version}: {plural(monitor.count, 'document')}"))
-    others = "languages with the training, all else" if monitor.languages else "the last ones"
-    print(f"{others} compared with the first {FIRST} documents")
-    if not looks:
-        print(f"nothing to show before {monitor.starts('language')} documents")
+    versions = read_doubts(logs)
+    found = {version: changes(documents) for version, documents in versions.items()}
+    if as_json:
+        content = [
+            {
+                "version": version,
+                "documents": len(versions[version]),
+                "signals": {name: {**each._asdict(), "alarm": each.is_alarm} for name, each in signals.items()},
+            }
+            for version, signals in found.items()
+        ]
+        print_json({"versions": content})
         return
-    rows = [
-        [name, f"{look.before:.1%}", f"{look.value:.1%}", f"{look.p:.1g}", _alarm(look)] for name, look in looks.items()
-    ]
-    show_table([["signal", "before", "now", "probability", ""], *rows])
-
-
-def _alarm(look: "Look") -> str:
-    if not look.is_alarm:
-        return ""
-    return f"ALARM {look.category} {look.had:.0%} -> {look.has:.0%}" if look.category else "ALARM"
+    for version, signals in found.items():
+        print(escape_controls(f"{version or 'all'}: {plural(len(versions[version]), 'document')}"))
+        if len(versions[version]) < FIRST + WINDOW:
+            print(f"nothing to show before {FIRST + WINDOW} documents")
+        else:
+            rows = [
+                [name, f"{each.before:.1%}", f"{each.value:.1%}", f"{each.p:.1g}", "ALARM" if each.is_alarm else ""]
+                for name, each in signals.items()
+            ]
+            show_table([["share", f"first {FIRST}", f"last {WINDOW}", "probability", ""], *rows])

@@ -1,10 +1,12 @@
 """The command `serve`: suggestions over HTTP, for clients of Annif and others."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tagwright.app import arguments
+from tagwright.core.outputs import Written
 from tagwright.core.progress import note
 from tagwright.errors import ConfigError
 from tagwright.server.options import ServerOptions
@@ -28,7 +30,11 @@ def serve(
     language: arguments.Language = "",
     settings: arguments.Settings = [],  # noqa: B006
     options: ServerOptions,
-    monitor: arguments.MonitorLog = None,
+    monitor: Annotated[
+        Path | None,
+        Written(log=True),
+        typer.Option(metavar="FILE", help="Append what is suggested, without the texts, for `tagwright monitor`."),
+    ] = None,
     _quiet: arguments.Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -43,9 +49,8 @@ def serve(
         versions = serving.versions_folder(model, options, labels)
         chosen = arguments.Chosen(labels, language, settings=settings)
         models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)
-        for folder in dict.fromkeys((options.save_to, versions)):
-            if folder is not None:
-                serving.use_trained(models[0], folder)
+        if versions:
+            serving.use_trained(models[0], versions)
         serving.serve(models, options, refit_combiner, vocabulary, monitor, versions, inputs.options_of(reading))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tagwright.app.arguments import FORMATS, Cut, Docs, Format, MonitorLog, Named, Quiet, Reading
+from tagwright.app.arguments import FORMATS, Cut, Docs, Format, Named, Quiet, Reading
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ def suggest(
     paths: Annotated[
         bool, typer.Option("--paths", help="Print names with their broader labels: Animals > Birds.")
     ] = False,
-    monitor: MonitorLog = None,
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
@@ -55,8 +54,6 @@ def suggest(
             suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
         else:
             suggested = tagger.suggestions(documents, options, explain=explain)
-        if monitor:
-            suggested = inputs.record_suggestions(suggested, monitor, chosen.model, tagger)
         asked = inputs.asked_names(chosen, tagger.vocabulary)
         naming = Naming(inputs.names_for(chosen, tagger, asked), paths, asked)
         suggested = inputs.with_advice(suggested, chosen)
