@@ -145,18 +145,6 @@ def read_entry(folder: Path) -> int | None:
     return next((content[0] for content in Cache(folder / "cache").get("rows", [b"key"]).values()), None)
 
 
-def write_cached_file(folder: Path, value: int) -> None:
-    def make(path: Path) -> None:
-        path.write_text(str(value))
-
-    Cache(folder / "cache").file("files", b"key", make, lambda path: path.read_text() == str(value))
-
-
-def read_cached_file(folder: Path) -> int | None:
-    found = [path.read_text() for path in (folder / "cache").glob("*.file")]
-    return int(found[0]) if found else None
-
-
 def write_decision(folder: Path, value: int) -> None:
     with closing(ReviewFile(folder / "reviews.sqlite")) as file:
         rows = [Decision(document="1", reviewer="ann", action="accept", label=f"{value}{half}") for half in "ab"]
@@ -194,7 +182,6 @@ PLACES: dict[str, Place] = {
     ),
     "state of a training": Place(write_state, read_state),
     "row of a cache": Place(write_entry, read_entry),
-    "file of a cache": Place(write_cached_file, read_cached_file),
     "review": Place(write_decision, read_decision),
 }
 

@@ -108,7 +108,9 @@ def test_each_language_of_a_file_is_prepared_when_its_first_text_comes(
     assert kept(desk) == 1
 
 
-def test_with_a_damaged_cache_labels_are_prepared_again(run: Command, desk: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_with_a_damaged_cache_labels_are_prepared_again(
+    run: Command, desk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     first = run(*ON, *STAGES)
     (desk / "cache" / "tagwright-cache.sqlite").write_bytes(b"nothing")
     again = run(*ON, *STAGES)

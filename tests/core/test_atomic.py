@@ -1,4 +1,4 @@
-"""Taking the place of a file or folder: after kills, through links, on full disks, beside others, as on Windows."""
+"""Taking the place of a file or folder: after kills, through links, on full disks, beside others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -65,7 +64,6 @@ def test_a_symbolic_link_to_a_file_stays(tmp_path: Path) -> None:
         assert (tmp_path / "run.jsonl").read_text() == text
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o666, 0o400])
 def test_a_file_keeps_its_permissions_and_is_nobody_elses_meanwhile(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "run.jsonl"
@@ -78,7 +76,6 @@ def test_a_file_keeps_its_permissions_and_is_nobody_elses_meanwhile(tmp_path: Pa
     assert path.stat().st_mode & 0o777 == mode
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
 @pytest.mark.parametrize("mode", [0o700, 0o755, 0o777])
 def test_a_folder_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
     save(tmp_path / "box", 7)
@@ -88,7 +85,6 @@ def test_a_folder_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
     assert (tmp_path / "box").stat().st_mode & 0o777 == mode
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
 def test_a_new_file_and_a_new_folder_have_the_permissions_of_any_other(tmp_path: Path) -> None:
     (tmp_path / "other").touch()
     (tmp_path / "others").mkdir()
@@ -97,13 +93,6 @@ def test_a_new_file_and_a_new_folder_have_the_permissions_of_any_other(tmp_path:
     save(tmp_path / "box", 7)
     assert (tmp_path / "run.jsonl").stat().st_mode == (tmp_path / "other").stat().st_mode
     assert (tmp_path / "box").stat().st_mode == (tmp_path / "others").stat().st_mode
-
-
-def test_a_circle_of_links_is_an_error_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to(tmp_path / "b")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises(TagwrightError, match=r"a: cannot be written .*circle"):
-        check_replaceable(tmp_path / "a", "box")
 
 
 def safetensors_error() -> Exception:
@@ -116,7 +105,6 @@ def safetensors_error() -> Exception:
     "make",
     [
         safetensors_error,
-        lambda: Exception("No space left on device (os error 28)"),  # tokenizers
         lambda: RuntimeError("Failed to save model: No space left on device (os error 28)"),  # omikuji
         lambda: RuntimeError("Error in write_index: fwrite failed: No space left on device"),  # faiss
         lambda: OSError(errno.ENOSPC, "No space left on device"),
@@ -192,57 +180,9 @@ def test_a_writer_does_not_wait_long_and_says_who_writes(tmp_path: Path, monkeyp
     assert names(tmp_path) == ["box"]
 
 
-@pytest.fixture
-def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What differs on Windows: fsync wants a file open for writing, no name may be taken by a folder, no folder opens.
-
-    What is open or mapped elsewhere cannot be renamed: here, for two tries.
-    """
-    import fcntl
-
-    fsync, rename, opened, tries = os.fsync, os.replace, os.open, dict[str, int]()
-
-    def windows_fsync(handle: int) -> None:
-        if fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-            raise OSError(errno.EBADF, "Bad file descriptor")
-        fsync(handle)
-
-    def windows_replace(source: Any, target: Any) -> None:
-        tries[str(source)] = tries.get(str(source), 0) + 1
-        if Path(target).is_dir() or tries[str(source)] <= 2:
-            raise PermissionError(errno.EACCES, "Access is denied")
-        rename(source, target)
-
-    def windows_open(path: Any, *arguments: Any, **options: Any) -> int:
-        if Path(path).is_dir():
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return opened(path, *arguments, **options)
-
-    monkeypatch.setattr(os, "fsync", windows_fsync)
-    monkeypatch.setattr(os, "replace", windows_replace)
-    monkeypatch.setattr(atomic, "WINDOWS", True)
-    monkeypatch.delattr(os, "umask")
-    # not os.open itself: rmtree opens folders, and has its own way on Windows
-    monkeypatch.setattr(atomic, "os", SimpleNamespace(**{**vars(os), "open": windows_open}))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="Windows needs no stand-in for itself")
-def test_saving_works_where_the_system_behaves_as_windows_does(windows: None, tmp_path: Path) -> None:
-    for value in (7, 8, 9):
-        save(tmp_path / "box", value)
-        with replace_file(tmp_path / "run.jsonl") as path:
-            path.write_text(str(value))
-    assert number(tmp_path / "box") == 9
-    assert (tmp_path / "run.jsonl").read_text() == "9"
-    (tmp_path / "box").rename(tmp_path / ".box.previous")
-    assert number(tmp_path / "box") == 9
-    save(tmp_path / ".box.previous", 6)
-    save(tmp_path / "box", 10)
-    assert number(tmp_path / "box") == 10
-    assert names(tmp_path) == ["box", "run.jsonl"]
-
-
-def test_a_second_rename_that_fails_puts_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_folder_is_put_back_after_a_second_rename_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     save(tmp_path / "box", 7)
     rename = atomic.rename
 
@@ -251,9 +191,10 @@ def test_a_second_rename_that_fails_puts_the_old_folder_back(tmp_path: Path, mon
             raise OSError(errno.EIO, "Input/output error")
         rename(source, target)
 
-    monkeypatch.setattr(atomic, "rename", fails)
-    with pytest.raises(TagwrightError, match="Input/output error"):
-        save(tmp_path / "box", 8)
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "rename", fails)
+        with pytest.raises(TagwrightError, match="Input/output error"):
+            save(tmp_path / "box", 8)
     assert number(tmp_path / "box") == 7
     assert names(tmp_path) == ["box"]
 

@@ -52,13 +52,6 @@ def waiting(output: Path) -> Path:
     return output.with_name(f"{output.name}.training")
 
 
-def test_a_refused_training_leaves_nothing_behind_not_even_the_folders_above(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    with pytest.raises(ConfigError), open_steps(tmp_path / "mine" / "new" / "M", START, resume=False):
-        raise ConfigError("too few documents")
-    assert list(tmp_path.rglob("*")) == [tmp_path / "mine"]
-
-
 @pytest.mark.parametrize(
     ("stop", "resume", "waits"),
     [

@@ -7,7 +7,7 @@ record, how to resume a killed training, and which folder to replace.
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from tagwright.api.options import (
     record,
     resolve_defaults,
 )
-from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, replace_folder
+from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, manifest_of, replace_folder
 from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.core.progress import note
@@ -111,7 +111,6 @@ class Job:
     "Learn from this share of the labels only (finetune)."
     share_of_pairs: float | None = None
     "Learn from this share of the documents' labels only (finetune)."
-    _there: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", method_name(self.method))
@@ -198,7 +197,7 @@ class Job:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
         if folder.name in ("", ".."):
             raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
-        object.__setattr__(self, "_there", check_replaceable(folder, KIND, overwrite=self.overwrite))
+        check_replaceable(folder, KIND, overwrite=self.overwrite)
         files = [*self.files, self.labels, self.keywords, self.reviews]
         for replaced in (folder, training_folder(folder)):
             for file in files:
@@ -210,7 +209,7 @@ class Job:
 
     def _is_trained(self, start: Start) -> bool:
         """Whether the folder to replace holds what this training would make of a tagger to continue from."""
-        if not (self.model and self.folder and self._there):
+        if not (self.model and self.folder and manifest_of(self.folder)):
             return False
         training = read_manifest(in_use(self.folder), KIND).get("training", {})
         data = training.get("data", {})
@@ -225,7 +224,7 @@ class Job:
         It is saved beside the folder, as an OccupiedError says, where this holds what was not there at the start.
         """
         try:
-            _write(tagger, folder, steps, overwrite=self.overwrite, read=self._there)
+            _write(tagger, folder, steps, overwrite=self.overwrite)
         except OccupiedError as error:
             free = next(path for n in range(2, 1000) if not (path := folder.with_name(f"{folder.name}-{n}")).exists())
             _write(tagger, free, steps, overwrite=False)
@@ -424,8 +423,8 @@ def _report_check(tagger: Tagger, documents: Sequence[Document], gold: Run, *, s
         note(sentence)
 
 
-def _write(tagger: Tagger, folder: Path, steps: Path, *, overwrite: bool, read: str | None = None) -> None:
-    with replace_folder(folder, KIND, overwrite=overwrite, read=read) as target:
+def _write(tagger: Tagger, folder: Path, steps: Path, *, overwrite: bool) -> None:
+    with replace_folder(folder, KIND, overwrite=overwrite) as target:
         for log in sorted(steps.rglob(LOG)):
             name = "-".join(("training", *log.relative_to(steps).parent.parts))
             shutil.copyfile(log, target / f"{name}.jsonl")

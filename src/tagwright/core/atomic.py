@@ -3,8 +3,7 @@
 A writer of NAME holds `.NAME.lock` and writes to `.NAME.tmpXXXXXXXX`; both are beside NAME, on the same disk, so that
 they can be renamed. The next owner of the lock removes the files of a killed writer. Not every system can exchange
 folders atomically: the old one is first renamed to `.NAME.previous`, and restored if the replacement was not finished.
-A symbolic link is kept; its target is replaced. On Windows, files can be synced only when opened for writing, nothing
-can be renamed to the name of a folder, and open files may not be renamed for a moment.
+A symbolic link is kept; its target is replaced.
 
 `rename` alone renames in this package, and `_remove` alone deletes. Only what is Tagwright's own may be replaced or
 deleted: temporaries by their names, a saved folder by its manifest, as far as this lists what the folder holds.
@@ -12,7 +11,6 @@ deleted: temporaries by their names, a saved folder by its manifest, as far as t
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import re
@@ -33,8 +31,6 @@ MANIFEST = "manifest.json"
 PATIENCE = 5.0
 "Seconds to wait for another writer: one that saves is done by then, one that goes on for longer is named."
 
-WINDOWS = os.name == "nt"
-
 T = TypeVar("T")
 
 _TEMPORARY = re.compile(
@@ -47,10 +43,6 @@ _TEMPORARY = re.compile(
 
 class OccupiedError(ConfigError):
     """A place holds what may not be replaced or deleted."""
-
-
-class ChangedError(OccupiedError):
-    """A place holds something else than what was read there."""
 
 
 @contextlib.contextmanager
@@ -87,20 +79,19 @@ def replace_locked(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True, read: str | None = None) -> Iterator[Path]:
+def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True) -> Iterator[Path]:
     """Yield a temporary folder beside `folder`; on leaving, it replaces `folder`, with its permissions.
 
-    kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. read: the
-    `saved_version` that was read there, if another one must not be replaced. Raises TagwrightError as `replace_file`
-    does, and when another process is writing there for long; OccupiedError when `folder` holds anything
-    else, files that its manifest does not list, or what needs overwrite; ChangedError for another than was read.
+    kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. Raises
+    TagwrightError as `replace_file` does, and when another process is writing there for long; OccupiedError when
+    `folder` holds anything else, files that its manifest does not list, or what needs overwrite.
     """
     folder = Path(folder)
     with report_write_errors(folder):
         place = link_target(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
         with hold_lock(place):
-            _refuse_others(place, kind, overwrite=overwrite, read=read)
+            _refuse_others(place, kind, overwrite=overwrite)
             temporary = temporary_beside(place)
             temporary.mkdir(0o700 if place.exists() else 0o777)
             try:
@@ -109,46 +100,37 @@ def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True, rea
                 for file in sorted(temporary.rglob("*")):
                     _sync(file)
                 # once more, as no lock keeps others from putting their files there
-                _refuse_others(place, kind, overwrite=overwrite, read=read)
+                _refuse_others(place, kind, overwrite=overwrite)
                 _exchange(temporary, place)
             finally:
                 _remove(temporary)
 
 
-def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts: Collection[str] = ()) -> str:
+def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True, parts: Collection[str] = ()) -> None:
     """Refuse before any work what `replace_folder` would refuse after it; remove the files of a killed save.
 
-    A file is made and renamed beside the folder, and the folder itself renamed and put back, as mount points cannot be.
-    parts: names of files in it besides those that its manifest lists. Returns the `saved_version` of the folder.
+    A file is made beside the folder, and the folder itself renamed and put back, as mount points cannot be. parts:
+    names of files in it besides those that its manifest lists.
     """
     with report_write_errors(folder):
         place = link_target(folder)
         if not place.parent.is_dir():
             check_writable(place)
-            return ""
+            return
         with hold_lock(place):
-            _refuse_others(place, kind, parts, overwrite=overwrite, read=None)
+            _refuse_others(place, kind, parts, overwrite=overwrite)
             _try_to_write(place)
             if place.exists():
                 rename(place, _previous_folder(place))
                 rename(_previous_folder(place), place)
-            return saved_version(place)
 
 
 def check_writable(path: Path) -> None:
-    """Raise OSError unless a file can be made, filled and renamed in the folder of a path, or where that would be."""
+    """Raise OSError unless a file can be made and filled in the folder of a path, or where that would be."""
     place = path.absolute()
     place = next(parent for parent in (place, *place.parents) if parent.parent.exists())
     with hold_lock(place):  # so that who is killed leaves nothing that the next one does not remove
         _try_to_write(place)
-
-
-def saved_version(folder: Path) -> str:
-    """A digest of the manifest of a saved folder, which lists digests of its files; "" where there is none."""
-    with contextlib.suppress(OSError):
-        if exists(folder, folder / MANIFEST):
-            return hashlib.blake2b((folder / MANIFEST).read_bytes(), digest_size=16).hexdigest()
-    return ""
 
 
 def exists(folder: Path, file: Path) -> bool:
@@ -202,13 +184,6 @@ def delete(*paths: Path, parts: Collection[str] = ()) -> None:
         with hold_lock(place):
             _refuse_foreign(place, parts)
             _discard(place, place)
-
-
-def delete_empty(*folders: Path) -> None:
-    """Delete folders as far as nobody has put anything there."""
-    with contextlib.suppress(OSError):
-        for folder in folders:
-            folder.rmdir()
 
 
 def append_at_once(file: FileIO, data: bytes) -> None:
@@ -307,28 +282,19 @@ def hold_lock(path: Path, patience: float | None = None, *, place: Path | None =
         _tidy(path)
         yield
     finally:
-        with contextlib.suppress(OSError):  # Windows does it when the lock is released
-            _remove(file)
+        _remove(file)
         lock.release()
 
 
 def _holder(lock: Path) -> str:
-    with contextlib.suppress(OSError, ValueError):  # on Windows, nobody else can read it
+    with contextlib.suppress(OSError, ValueError):  # it has just ended
         return f"another process ({int(lock.read_text(encoding='ascii'))})"
     return "another process"
 
 
 def rename(source: Path, target: Path) -> None:
-    """Rename, retrying for five seconds: on Windows, virus scanners and readers hold files for a moment."""
-    for left in reversed(range(100)):
-        try:
-            source.replace(target)
-        except PermissionError:
-            if not left or not WINDOWS:
-                raise
-            time.sleep(0.05)
-        else:
-            return
+    """Rename, in place of a file of that name if there is one."""
+    source.replace(target)
 
 
 def manifest_of(folder: Path) -> dict[str, Any]:
@@ -341,26 +307,14 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return manifest if ours and isinstance(manifest.get("kind"), str) else {}
 
 
-def is_whole(folder: Path) -> bool:
-    """Whether a folder is empty, or one of ours that holds all files of its manifest's list and no others."""
-    files = manifest_of(folder).get("files")
-    listed = isinstance(files, dict) and all((folder / name).is_file() for name in files)
-    return _is_empty(folder) or (listed and not any(_find_foreign(folder)))
-
-
 def lies_in(path: Path | str, folder: Path) -> bool:
     """Whether a path is a folder or below it, wherever symbolic links lead; neither needs to exist."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def link_target(path: Path) -> Path:
-    """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
-    if not path.is_symlink():
-        return path
-    with contextlib.suppress(RuntimeError):  # of Python up to 3.12
-        if not (target := path.resolve()).is_symlink():
-            return target
-    raise OSError(f"the symbolic links form a cycle: {path.readlink()}")
+    """The target of a symbolic link, which need not exist yet."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def temporary_beside(path: Path) -> Path:
@@ -370,14 +324,11 @@ def temporary_beside(path: Path) -> Path:
 
 def _try_to_write(place: Path) -> None:
     file = temporary_beside(place)
-    renamed = temporary_beside(place)
     try:
         file.write_bytes(bytes(1 << 12))
         _sync(file)
-        rename(file, renamed)
     finally:
         _remove(file)
-        _remove(renamed)
 
 
 def _refusal(error: Exception) -> str | None:
@@ -399,9 +350,8 @@ def _tidy(path: Path) -> None:
     previous = _previous_folder(path)
     if previous.is_dir() and not path.exists() and (manifest_of(previous) or _is_empty(previous)):
         rename(previous, path)
-    elif previous.is_dir() and path.is_dir() and is_whole(previous):
-        with contextlib.suppress(OSError):
-            _discard(previous, path)
+    elif previous.is_dir() and path.is_dir() and manifest_of(previous) and not any(_find_foreign(previous)):
+        _discard(previous, path)
     temporary = re.compile(re.escape(f".{path.name}.tmp") + "[0-9a-f]{8}")
     for other in [other for other in path.parent.iterdir() if temporary.fullmatch(other.name)]:
         _remove(other)
@@ -414,14 +364,8 @@ def _exchange(new: Path, folder: Path) -> None:
         rename(new, folder)
     else:
         rename(folder, previous)
-        try:
-            rename(new, folder)
-        except BaseException:
-            if not folder.exists():
-                rename(previous, folder)
-            raise
-        with contextlib.suppress(OSError):  # Windows, where a file of it is open: the next writer removes it
-            _discard(previous, folder)
+        rename(new, folder)  # where this fails, the next reader or writer puts the old one back
+        _discard(previous, folder)
     _sync_names(folder.parent)
 
 
@@ -449,22 +393,21 @@ def _keep_mode(path: Path, new: Path) -> None:
 def _sync(path: Path) -> None:
     """Sync a file to the disk: a full disk is detected here at the latest, before anything is replaced."""
     if path.is_file():
-        with path.open("r+b") as file:  # Windows syncs only writable files
+        with path.open("rb") as file:
             os.fsync(file.fileno())
 
 
 def _sync_names(folder: Path) -> None:
-    """Sync the names in a folder to the disk, if the system can."""
-    with contextlib.suppress(OSError):  # Windows cannot open folders
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    """Sync the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
-def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, overwrite: bool, read: str | None) -> None:
-    """Raise OccupiedError unless a saved folder may be put in this place, ChangedError for another than was read."""
+def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, overwrite: bool) -> None:
+    """Raise OccupiedError unless a saved folder may be put in this place."""
     if not folder.exists() or _is_empty(folder):
         return
     saved = manifest_of(folder).get("kind")
@@ -472,8 +415,6 @@ def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, over
         raise OccupiedError(f"{folder}: exists and is not a saved {kind}; choose another place")
     if saved != kind:
         raise OccupiedError(f"{folder}: holds {show(saved, 100)}, expected a saved {kind}; choose another place")
-    if read is not None and saved_version(folder) != read:
-        raise ChangedError(f"{folder}: another process has saved a {kind} there meanwhile, which is not replaced")
     if not overwrite:
         replaced = option("overwrite", python="overwrite=True")
         raise OccupiedError(f"{folder}: holds a saved {kind}; replace it with {replaced}, or choose another place")
@@ -496,7 +437,7 @@ def _find_foreign(path: Path, parts: Collection[str] = ()) -> Iterator[str]:
     """The files of a folder, or the file, that are not ours: names relative to the path."""
     if not os.path.lexists(path) or any(_TEMPORARY.fullmatch(part.name) for part in (path, path.parent)):
         return
-    known = {*parts, ".DS_Store", "Thumbs.db", "desktop.ini"}  # what file managers put into every folder
+    known = {*parts, ".DS_Store"}  # what a file manager puts into every folder
     manifest = manifest_of(path)
     lists = [manifest[key] for key in ("files", "logs") if isinstance(manifest.get(key), dict | list)]
     listed = {str(name) for names in lists for name in names}

@@ -64,7 +64,6 @@ def check_output(path: Path, others: Iterable[str | Path] = (), name: str = "", 
                 place.open("ab").close()
                 return
             atomic.check_writable(place)
-            _refuse_mounted(place)
 
 
 def check_kind(path: Path, own: str = "", name: str = "", like: Path | None = None) -> None:
@@ -107,18 +106,6 @@ def _refuse_ours(path: Path, where: str) -> None:
             else "what Tagwright has saved there"
         )
         raise atomic.OccupiedError(f"{where}: is part of {what}; choose another name")
-
-
-def _refuse_mounted(path: Path) -> None:
-    """Raise OSError for a file that is a mount point: unlike others, it cannot have a second name in its folder."""
-    other = atomic.temporary_beside(path)
-    try:
-        other.hardlink_to(path)
-    except OSError as error:
-        if error.errno == errno.EXDEV:
-            raise
-    finally:
-        atomic.delete(other)
 
 
 def _is_among(path: Path, source: str) -> bool:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from tagwright.core.atomic import (
     check_replaceable,
     delete,
-    delete_empty,
     hold_lock,
     replace_file,
     replace_folder,
@@ -163,15 +162,14 @@ def open_steps(output: Path | None, start: Start, *, resume: bool) -> Iterator[S
     """Yield the store of a training's steps, in the folder OUTPUT.training; the caller removes it after saving.
 
     Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, or
-    its data or options are refused, as they would be again, neither it nor folders made for it are left. The folder is
-    locked until the caller is done. Raises ConfigError if the folder holds a training with other options or data, or
-    one and resume is False; TagwrightError if the folder is something else, or another training runs there.
+    its data or options are refused, as they would be again, it is not left. The folder is locked until the caller is
+    done. Raises ConfigError if the folder holds a training with other options or data, or one and resume is False;
+    TagwrightError if the folder is something else, or another training runs there.
     """
     if output is None:
         yield Steps()
         return
     folder = training_folder(output)
-    made = [parent for parent in folder.parents if not parent.exists()]
     with contextlib.ExitStack() as stack:
         if is_first():
             with report_write_errors(folder):
@@ -185,8 +183,6 @@ def open_steps(output: Path | None, start: Start, *, resume: bool) -> Iterator[S
             refused = isinstance(stop, InputError) or (isinstance(stop, ConfigError) and not resume)
             if refused or not _waits(folder):
                 remove(folder)
-                stack.close()  # the file of the lock is beside the folder
-                delete_empty(*made)
             elif isinstance(stop, KeyboardInterrupt):
                 _say(f"{folder}: interrupted; continue with {option('resume', python='resume=True')}")
             raise

@@ -65,7 +65,7 @@ def evaluate(
     from tagwright.api import evaluating
     from tagwright.app import inputs, render
     from tagwright.combining.thresholds import parse_aim
-    from tagwright.core.atomic import check_replaceable, saved_version
+    from tagwright.core.atomic import check_replaceable, manifest_of
     from tagwright.evaluation import dataset, scores
     from tagwright.evaluation.none_fits import tell_apart
     from tagwright.evaluation.report import page
@@ -85,7 +85,7 @@ def evaluate(
             and (run or train or report or per_label or measures or out_of_domain or scoring.propensity != "usual"),
             f"{output}: holds a saved tagger; choose another place, or tune that one: --model {output}": output
             and not itself
-            and saved_version(output),
+            and manifest_of(output),
         }
     )
     names, _ = _parse_measures(measures), tune and parse_aim(tune)
