@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from tagwright.core.atomic import replace_folder
-from tagwright.core.saved import digests, read_manifest, write_arrays, write_manifest
+from tagwright.core.saved import read_manifest, write_state
 
 
 def save(folder: Path, number: int) -> None:
     with replace_folder(folder, "box") as target:
-        write_arrays(target, {"values": np.full(3, number)})
-        write_manifest(target, "box", {"number": number, "files": digests(target)})
+        write_state(target, "box", {"number": number, "values": np.full(3, number)})
 
 
 def number(folder: Path) -> int:

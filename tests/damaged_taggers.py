@@ -99,12 +99,6 @@ def use(tagger: Path) -> str:
     return "result"
 
 
-def without_checksums(tagger: Path) -> None:
-    """As a damage would find it that happened before they were taken."""
-    path = tagger / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "files": {}}), encoding="utf-8")
-
-
 def _flip(file: Path, rng: random.Random) -> None:
     content = bytearray(file.read_bytes())
     for _ in range(rng.choice((1, 1, 8)) if content else 0):

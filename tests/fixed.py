@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -34,6 +33,3 @@ class Fixed(Retriever):
 
     def with_labels(self, labels: Sequence[Label]) -> Fixed:  # noqa: ARG002
         return self
-
-    def save(self, folder: Path) -> None:  # noqa: ARG002
-        raise AssertionError("a stage that no package registers is not saved")

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
-import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -62,12 +60,12 @@ class Contains(Retriever):
     def with_labels(self, labels: Sequence[Label]) -> Contains:
         return type(self)(labels)
 
-    def save(self, folder: Path) -> None:
-        (folder / "options.json").write_text("{}")
+    def state(self) -> dict[str, Any]:
+        return {"names": [label.name for label in self.labels]}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Contains:
-        json.loads((folder / "options.json").read_text())
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Contains:
+        assert state["names"] == [label.name for label in labels]
         return cls(labels)
 
 
@@ -101,15 +99,15 @@ def test_missing_methods_are_all_listed_with_their_arguments() -> None:
         in found
     )
     assert "has no text shares; inherit from tagwright.Stage or tagwright.Retriever, which have it" in found
-    assert "has no class method load(folder, labels)" in found
+    assert "has no class method from_state(state, labels)" in found
 
 
-def test_load_must_be_a_class_method() -> None:
+def test_from_state_must_be_a_class_method() -> None:
     class Wrong(Contains):
-        def load(self, folder: Path, labels: Sequence[Label]) -> Contains:  # type: ignore[override]
+        def from_state(self, state: Mapping[str, Any], labels: Sequence[Label]) -> Contains:  # type: ignore[override]
             return self
 
-    assert problems(Wrong(LABELS)) == ["load is no class method; write @classmethod above it"]
+    assert problems(Wrong(LABELS)) == ["from_state is no class method; write @classmethod above it"]
 
 
 def changed(**methods: Any) -> Contains:
@@ -119,16 +117,6 @@ def changed(**methods: Any) -> Contains:
 
 def of_batch(self: Contains, reading: list[str], candidates: Run) -> Floats:
     return Contains.score(self, reading, candidates) * np.float32(len(reading))
-
-
-def pickled(self: Contains, folder: Path) -> None:
-    (folder / "options.json").write_text("{}")
-    (folder / "labels").write_bytes(pickle.dumps(["bees"]))
-
-
-def objects(self: Contains, folder: Path) -> None:
-    (folder / "options.json").write_text("{}")
-    np.save(folder / "names.npy", np.array(["bees", None], object))
 
 
 def emptied(self: Contains, labels: Sequence[Label]) -> Contains:
@@ -190,11 +178,10 @@ class Counting:
         ({"trust": lambda self, reading, weight: np.full(3, 2.0)}, "trust gives no number from 0 to 1"),
         ({"with_labels": emptied}, "with_labels changes the stage itself"),
         ({"with_labels": lambda self, labels: self}, "a label has another score after the labels are put in another"),
-        ({"save": pickled}, "save writes labels, which is a pickle"),
-        ({"save": objects}, "save writes names.npy, which is a pickle"),
-        ({"save": lambda self, folder: None}, "saved: FileNotFoundError"),
+        ({"state": lambda self: {"names": np.array(["bees", None], object)}}, "saved: ValueError: Object arrays"),
+        ({"state": lambda self: {}}, "saved: KeyError: 'names'"),
         (
-            {"load": classmethod(lambda cls, folder, labels: cls(list(labels)[::-1]))},
+            {"from_state": classmethod(lambda cls, state, labels: cls(list(labels)[::-1]))},
             "score gives other scores after save and load",
         ),
         (

@@ -221,41 +221,53 @@ def saved_kind(part: Any, kind: Part) -> str | dict[str, str]:
     )
 
 
-def load_part(kind: Part, saved: object, folder: Path, labels: Sequence[Label]) -> Any:
-    """A stage or step from its own folder. saved: its class, as a manifest names it.
+def saved_part(part: Any, kind: Part) -> dict[str, Any]:
+    """The state of a stage or step with its class, see `saved_kind`, for `load_part`."""
+    return {"class": saved_kind(part, kind), **part.state()}
 
-    Raises ModelError, which names the package that is to be installed.
+
+def load_part(kind: Part, saved: Any, labels: Sequence[Label]) -> Any:
+    """A stage or step from its saved state, see `saved_part`.
+
+    Raises ConfigError for what is damaged, ModelError for one of a package that is to be installed.
     """
-    ours = OURS[kind]
-    if isinstance(saved, str) and saved in ours:
-        return getattr(import_module(ours[saved]), saved).load(folder, labels)
-    names = (saved.get("entry_point"), saved.get("package")) if isinstance(saved, dict) else ()
-    if not names or not all(isinstance(name, str) and re.fullmatch(r"(?a:\w[\w.+-]{0,99})", name) for name in names):
-        raise ModelError(f"{folder}: is a part of kind {show(saved, 100)}, expected one of {', '.join(ours)}")
-    name, package = map(str, names)
-    point = find(kind, name, package)
-    if point is None:
-        raise ModelError(
-            f"{folder}: is a part of kind {name} of the package {package}, which is not installed; "
-            f"install it if you trust it: pip install {package}"
-        )
-    part = load(point)
+    if not isinstance(saved, Mapping):
+        raise ConfigError(f"one of its {kind} is {show(saved, 100)}, expected its state")
+    of, package = saved.get("class"), ""
+    if isinstance(of, str) and of in OURS[kind]:
+        part = getattr(import_module(OURS[kind][of]), of)
+    else:
+        part, package = _part_of_package(kind, of)
     try:
-        return part.load(folder, labels)
+        return part.from_state(saved, labels)
     except TagwrightError:
         raise
-    except Exception as error:  # the code of another package may fail in any way
+    except Exception as error:  # that of another package may fail in any way, and ours with damaged files
+        problem = f"{part.__name__} cannot be made of its state ({class_and_message(error)})"
+        if package:
+            raise ModelError(f"{problem}; install the version of {package} that saved it") from error
+        raise ConfigError(problem) from error
+
+
+def _part_of_package(kind: Part, saved: object) -> tuple[Any, str]:
+    """The class that an entry point names, and its package. saved: both, as in a manifest."""
+    names = (saved.get("entry_point"), saved.get("package")) if isinstance(saved, Mapping) else ()
+    if not names or not all(isinstance(name, str) and re.fullmatch(r"(?a:\w[\w.+-]{0,99})", name) for name in names):
+        raise ConfigError(f"one of its {kind} is of kind {show(saved, 100)}, expected one of {', '.join(OURS[kind])}")
+    name, package = map(str, names)
+    if (point := find(kind, name, package)) is None:
         raise ModelError(
-            f"{folder}: cannot be loaded by {name} of the package {package} ({class_and_message(error)}); "
-            f"install the version of {package} that saved it"
-        ) from error
+            f"the saved tagger needs {name} of the package {package}, which is not installed; "
+            f"install it if you trust it: pip install {package}"
+        )
+    return load(point), package
 
 
-def load_retriever(saved: object, folder: Path, labels: Sequence[Label]) -> Retriever:
+def load_retriever(saved: Any, labels: Sequence[Label]) -> Retriever:
     """Load a stage that must find candidates, see `load_part`."""
-    stage: Retriever = load_part("stages", saved, folder, labels)
+    stage: Retriever = load_part("stages", saved, labels)
     if not hasattr(stage, "find"):
-        raise ModelError(f"{folder}: {type(stage).__name__} finds no candidates, expected a retriever; save it again")
+        raise ConfigError(f"{type(stage).__name__} finds no candidates, expected a retriever")
     return stage
 
 

@@ -4,11 +4,8 @@ For the tests of a package that registers a stage, see docs/new-package.md.
 """
 
 import inspect
-import re
 import traceback
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -16,6 +13,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.saved import read_state, write_state
 from tagwright.data.texts import Texts, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary
 from tagwright.errors import TagwrightError, class_and_message
@@ -30,10 +28,11 @@ _METHODS = {
     "trust": ("reading", "weight"),
     "spans": ("document", "labels"),
     "with_labels": ("labels",),
-    "save": ("folder",),
-    "load": ("folder", "labels"),
+    "complete": (),
+    "state": (),
+    "from_state": ("state", "labels"),
 }
-"What every stage has, with its arguments; `Stage` itself has trust and spans."
+"What every stage has, with its arguments; `Stage` itself has trust, spans and complete."
 
 _INHERIT = "; inherit from tagwright.Stage or tagwright.Retriever, which have it"
 
@@ -50,8 +49,8 @@ def check_stage(stage: Stage, labels: Labels, documents: Texts) -> None:
     labels: the labels of the stage. documents: some for which it finds labels, or scores labels above 0. Checks that
     methods exist and accept their arguments; that documents are read once, and `find` and `score` agree; that evidence
     spans lie in the text; that results do not depend on the rest of the batch; that labels can be replaced; that a
-    stage gives the same results after saving and loading, and holds no pickle; and that an installed package registers
-    it. If a method is missing, the checks that need it are left out.
+    stage gives the same results after saving and loading; and that an installed package registers it. If a method is
+    missing, the checks that need it are left out.
 
     >>> from tagwright.stages.names.exact_match import ExactMatch
     >>> check_stage(ExactMatch(labels := to_vocabulary(["Bees", "Taxes"])), labels, ["Bees fly.", "Income"])
@@ -80,8 +79,8 @@ def _interface(stage: Stage) -> Iterator[str]:
         call = f"{name}({', '.join(arguments)})"
         method = getattr(stage, name, None)
         if not callable(method):
-            has_default = name in ("trust", "spans", "__call__")
-            yield f"has no {'class method' if name == 'load' else 'method'} {call}{_INHERIT * has_default}"
+            has_default = name in ("trust", "spans", "complete", "__call__")
+            yield f"has no {'class method' if name == 'from_state' else 'method'} {call}{_INHERIT * has_default}"
             continue
         signature = inspect.signature(method)
         try:
@@ -89,8 +88,9 @@ def _interface(stage: Stage) -> Iterator[str]:
         except TypeError as error:
             has = ", ".join(map(str, signature.parameters))
             yield f"{name}({has}) cannot be called as {call} ({error})"
-    if "load" in dir(stage) and not isinstance(inspect.getattr_static(stage, "load"), classmethod | staticmethod):
-        yield "load is no class method; write @classmethod above it"
+    made = inspect.getattr_static(stage, "from_state", None)
+    if made and not isinstance(made, classmethod | staticmethod):
+        yield "from_state is no class method; write @classmethod above it"
 
 
 def _problems(
@@ -197,15 +197,14 @@ def _other_labels(stage: Any, labels: Vocabulary, documents: Sequence[Document])
 
 
 def _check_saved(stage: Any, labels: Vocabulary, documents: Sequence[Document]) -> Iterator[str]:
-    """A stage that was saved and loaded gives the same answers; no file is a pickle."""
+    """A stage that was saved and loaded gives the same answers."""
     with TemporaryDirectory(ignore_cleanup_errors=True) as name:  # Windows keeps mapped files
-        stage.save(folder := Path(name))
-        for file in sorted(filter(_is_pickle, folder.rglob("*"))):
-            yield f"save writes {file.name}, which is a pickle; loading it could run code: save JSON and .npy arrays"
+        stage.complete()
+        write_state(folder := Path(name), "stage", stage.state())
         kind: Any = type(stage)
-        again = kind.load(folder, labels)
+        again = kind.from_state(read_state(folder, "stage"), labels)
         if not isinstance(again, kind):
-            yield f"load gives a {type(again).__name__}, expected a {kind.__name__}"
+            yield f"from_state gives a {type(again).__name__}, expected a {kind.__name__}"
             return
         if again.distribution != stage.distribution:
             yield f"distribution is {again.distribution} after save and load, {stage.distribution} before"
@@ -282,26 +281,3 @@ def _bad_run(found: object, documents: int, labels: int) -> Iterator[str]:
         else:
             if not np.array_equal(ranked.labels, found.labels):
                 yield "find gives rows that are not sorted, best first, ties by label: see Run.of"
-
-
-def _is_pickle(file: Path) -> bool:
-    """Whether a file is a pickle, or an array or archive that holds one."""
-    if not file.is_file():
-        return False
-    if zipfile.is_zipfile(file):
-        with zipfile.ZipFile(file) as archive:
-            return any(name.endswith(".pkl") for name in archive.namelist()) or any(
-                _needs_pickle(archive.read(name)) for name in archive.namelist() if name.endswith(".npy")
-            )
-    content = file.read_bytes()
-    if content.startswith(b"\x93NUMPY"):
-        return _needs_pickle(content)
-    return bool(re.match(b"\x80[\x02-\x05]", content)) and content.endswith(b".")  # from protocol 2 on; joblib's too
-
-
-def _needs_pickle(array: bytes) -> bool:
-    try:
-        np.load(BytesIO(array), allow_pickle=False)
-    except ValueError as error:
-        return "pickle" in str(error)
-    return False

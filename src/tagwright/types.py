@@ -9,7 +9,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -475,8 +474,8 @@ class Stage(Protocol):
     """Scores labels of a fixed vocabulary for documents, explains why, adapts to a changed vocabulary, and is saved.
 
     There are two kinds: a re-ranker scores the candidates of others, a `Retriever` finds candidates too. A batch of
-    documents is read once; candidates are then found and scored from what was read. A saved stage also has
-    `load(folder, labels)`, a class method. `testing.check_stage` tells what is missing.
+    documents is read once; candidates are then found and scored from what was read. `testing.check_stage` tells what is
+    missing.
     """
 
     distribution: Distribution
@@ -522,13 +521,21 @@ class Stage(Protocol):
         """The same stage for texts in these languages, such as "finnish+english", over labels with names in them."""
         return self.with_labels(labels)
 
-    def save(self, folder: Path) -> None:
-        """Write into an existing empty folder, which the caller puts in place atomically."""
+    def complete(self) -> None:
+        """Compute what else waits until it is needed, as before the stage is saved; by default, nothing waits."""
+        return
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what the stage is made of, but for the labels, as `from_state` gets it back: see `core.saved`.
+
+        Plain values as JSON has them, arrays, dataclasses, and what has a `state` itself, or a `save(folder)`.
+        """
         ...
 
-    def save_as_is(self, folder: Path) -> None:
-        """Write only what was made so far; by default, everything."""
-        self.save(folder)
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the stage of a saved state, for the same labels; of what was saved to a folder, the state has that."""
+        ...
 
 
 class Retriever(Stage, Protocol):

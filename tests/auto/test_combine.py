@@ -21,7 +21,7 @@ from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
@@ -150,18 +150,6 @@ def test_saved_and_loaded(learned: Tagger, tmp_path: Path) -> None:
     # Neighbours' vectors are kept in float16, so a feature may fall on the other side of a tree's question.
     assert np.median(np.abs(loaded.scores - before.scores)) < 0.02
     assert (loaded.labels[loaded.indptr[:-1]] == before.labels[before.indptr[:-1]]).mean() > 0.9
-
-
-@pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
-def test_damaged_features_are_an_error(learned: Tagger, tmp_path: Path, name: str, value: float) -> None:
-    step = find_last(learned.steps, LearnedCombiner)
-    assert step
-    step.save(tmp_path)
-    path = tmp_path / "features" / f"{name}.npy"
-    array = np.load(path)
-    np.save(path, np.full_like(array, value))
-    with pytest.raises(ModelError, match="features"):
-        LearnedCombiner.load(tmp_path, LABELS)
 
 
 def test_other_labels_need_no_training(learned: Tagger) -> None:

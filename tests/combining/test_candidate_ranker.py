@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,8 +13,6 @@ from tagwright.combining.candidate_ranker import (
 )
 from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
-from tagwright.core.saved import write_manifest
-from tagwright.errors import ModelError
 from tagwright.types import Floats, Label, Mask
 
 
@@ -80,25 +76,6 @@ def test_other_features_are_an_error() -> None:
     model, features = ranker()
     with pytest.raises(ValueError, match="d"):
         model.predict(Features(("a", "b", "d"), features.values))
-
-
-@pytest.mark.parametrize("trees", [True, False])
-def test_saved_and_loaded(tmp_path: Path, trees: bool) -> None:
-    model, features = ranker()
-    model = model if trees else CandidateRanker(model.names, model.linear)
-    model.save(tmp_path)
-    assert np.array_equal(CandidateRanker.load(tmp_path).predict(features), model.predict(features))
-
-
-def test_a_damaged_ranker_is_an_error(tmp_path: Path) -> None:
-    model, _ = ranker()
-    model.save(tmp_path)
-    np.save(tmp_path / "linear.npy", np.zeros((3, 3)))
-    with pytest.raises(ModelError, match="deviation"):
-        CandidateRanker.load(tmp_path)
-    write_manifest(tmp_path, "candidate ranker", {"features": 3})
-    with pytest.raises(ModelError, match="features"):
-        CandidateRanker.load(tmp_path)
 
 
 def test_biases_meet_their_equation() -> None:

@@ -1,25 +1,22 @@
 """Maps from scores to probabilities: against scikit-learn and scipy, and against sources whose chances are known."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.saved import again
 
 from tagwright.combining.confidence import (
     FIRST,
     ISOTONIC_FROM,
     Isotonic,
+    Mapped,
     Platt,
     fit_isotonic,
     fit_platt,
     fit_score_map,
-    load_score_map,
-    save_score_map,
 )
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 
 EXAMPLES = st.lists(
     st.tuples(st.integers(-3, 9), st.booleans(), st.sampled_from([0.25, 1.0, 3.0])), min_size=1, max_size=30
@@ -97,29 +94,6 @@ def test_nothing_is_learnt_from_nothing() -> None:
 
 
 @pytest.mark.parametrize("found", [Isotonic(np.array([0.5, 2.0]), np.array([0.1, 0.7])), Platt(0.25, -1.0)])
-def test_a_saved_map_gives_the_same_probabilities(found: Isotonic | Platt, tmp_path: Path) -> None:
-    save_score_map(found, tmp_path)
+def test_a_saved_map_gives_the_same_probabilities(found: Isotonic | Platt) -> None:
     scores = np.linspace(-3, 3, 20)
-    assert load_score_map(tmp_path)(scores).tolist() == found(scores).tolist()
-
-
-@pytest.mark.parametrize(
-    ("scores", "values"),
-    [([1.0, 0.0], [0.1, 0.2]), ([0.0, 1.0], [0.3, 0.2]), ([0.0, 1.0], [0.3, 1.2]), ([0.0], [0.1, 0.2]), ([], [])],
-)
-def test_a_damaged_map_is_refused(scores: list[float], values: list[float], tmp_path: Path) -> None:
-    save_score_map(Isotonic(np.array(scores), np.array(values)), tmp_path)
-    with pytest.raises(ModelError, match="damaged"):
-        load_score_map(tmp_path)
-
-
-def test_a_map_of_another_kind_is_refused(tmp_path: Path) -> None:
-    save_score_map(Platt(1.0, 0.0), tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "by": "pickle"}))
-    with pytest.raises(ModelError, match="damaged"):
-        load_score_map(tmp_path)
-    np.save(tmp_path / "coefficients.npy", np.array([-1.0, 0.0]))
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ModelError, match="damaged"):
-        load_score_map(tmp_path)
+    assert again(Mapped(found), []).score_map(scores).tolist() == found(scores).tolist()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 from tagwright.combining import ranking_trees
 from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow, lambda_gradients
-from tagwright.errors import ModelError
 from tagwright.types import Floats
 
 Doubles = NDArray[np.float64]
@@ -115,22 +113,6 @@ def test_features_that_never_change_are_not_asked() -> None:
     features, wanted = np.ones((50, 2), np.float32), np.arange(50.0)
     trees = grow(features, np.zeros(50), SquaredError(wanted), BoostingOptions(trees=2))
     assert trees.predict(features) == pytest.approx(np.full(50, trees.predict(features[:1])[0]))
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    features, wanted = data()
-    trees = grow(features, np.zeros(200), SquaredError(wanted), PLAIN)
-    trees.save(tmp_path)
-    assert np.array_equal(BoostedTrees.load(tmp_path, 4).predict(features), trees.predict(features))
-
-
-@pytest.mark.parametrize(("name", "array"), [("feature", [[9, 0, 0]]), ("feature", [[0, 0]]), ("value", [[0.0]])])
-def test_damaged_trees_are_an_error(tmp_path: Path, name: str, array: list[list[float]]) -> None:
-    kinds = {"feature": np.int32, "value": np.float64}
-    BoostedTrees(np.zeros((1, 3), np.int32), np.zeros((1, 3), np.float32), np.zeros((1, 7))).save(tmp_path)
-    np.save(tmp_path / f"{name}.npy", np.array(array, kinds[name]))
-    with pytest.raises(ModelError, match=name):
-        BoostedTrees.load(tmp_path, 4)
 
 
 def _of_pairs(right: NDArray[np.bool_], scores: Doubles, depth: int) -> tuple[Doubles, Doubles]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.saved import again
 
 from tagwright.combining.confidence import Curve, Platt
 from tagwright.combining.pool import CandidatePool
@@ -105,10 +105,9 @@ def test_what_was_read_for_a_confidence_is_not_said_of_the_label_that_gets_it() 
     assert found.of(0, [6]) == {6: ("a logistic curve, learned from labelled documents; in the order of llm", ())}
 
 
-def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
+def test_it_is_saved_and_loaded() -> None:
     step = Reranked(OPTIONS, Platt(1.0, -8.0))
-    step.save(tmp_path)
-    assert Reranked.load(tmp_path, []) == step
+    assert again(step, []) == step
 
 
 def test_a_stage_that_is_not_there_is_refused() -> None:

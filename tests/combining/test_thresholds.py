@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tests.fixed import Fixed
+from tests.saved import again
 
 from tagwright.combining.confidence import Curve
 from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.thresholds import Thresholds, parse_aim
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger
 from tagwright.tagger.confidences import with_confidence
 from tagwright.types import Run
@@ -75,15 +74,11 @@ def test_thresholds_that_cannot_be_found_are_refused() -> None:
             parse_aim(wrong)
 
 
-def test_labels_keep_their_thresholds_by_id_and_new_ones_have_the_common_one(tmp_path: Path) -> None:
+def test_labels_keep_their_thresholds_by_id_and_new_ones_have_the_common_one() -> None:
     labels, other = Vocabulary(["A", "B"]), Vocabulary(["New", "B"])
     found = Thresholds(np.array([0.2, 0.7, 0.5], np.float32)).with_labels(labels, other)
     assert found.values == pytest.approx([0.5, 0.7, 0.5])
-    found.save(tmp_path)
-    loaded = Thresholds.load(tmp_path, other)
-    assert loaded.values == pytest.approx([0.5, 0.7, 0.5])
-    with pytest.raises(ModelError, match="expected"):
-        Thresholds.load(tmp_path, [*other, *labels])
+    assert again(found, other).values == pytest.approx([0.5, 0.7, 0.5])
 
 
 def test_thresholds_go_with_the_confidences_that_they_were_found_by() -> None:

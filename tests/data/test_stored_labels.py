@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
+from tests.saved import again
 
-from tagwright.data.sparse_arrays import read_matrix, write_matrix
+from tagwright.data.sparse_arrays import matrix_of, matrix_state
 from tagwright.data.stored_labels import FIELDS, StoredLabels
 from tagwright.data.string_table import Lookup, StringIndex, StringTable
 from tagwright.data.vocabulary import Vocabulary
@@ -129,22 +130,17 @@ def test_what_many_labels_share_is_stored_once(tmp_path: Path) -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(texts=st.lists(st.text(st.characters(), max_size=5), max_size=30, unique=True))
-def test_texts_are_found_where_they_are(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("texts")
-    StringIndex.of(texts).save(folder, "texts")
-    index = StringIndex.load(folder, "texts")
+def test_texts_are_found_where_they_are(texts: list[str]) -> None:
+    index = again(StringIndex.of(texts))
     assert index.texts == texts
     assert index == {text: position for position, text in enumerate(texts)}
     assert [index.get(text, -1) for text in (*texts, "another text")] == [*range(len(texts)), -1]
     assert index.texts[3:1:-1] == tuple(texts[3:1:-1])
 
 
-def test_an_index_in_which_many_texts_were_searched_need_not_search_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_in_which_many_texts_were_searched_need_not_search_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"text {number}" for number in range(100)]
-    StringIndex.of(texts).save(tmp_path, "texts")
-    index = StringIndex.load(tmp_path, "texts")
+    index = again(StringIndex.of(texts))
     for _ in range(100):
         assert [index.get(text) for text in (texts[0], texts[99], "other", "")] == [0, 99, None, None]
     monkeypatch.setattr(Lookup, "find", None)
@@ -188,19 +184,8 @@ def test_ends_whose_differences_overflow_are_refused(tmp_path: Path) -> None:
         StringTable.load(tmp_path, "texts")
     matrix = csr_matrix(np.ones((4, 1), np.float32))
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), np.array([0, most, -most - 1, -1, 4])
-    write_matrix(tmp_path, matrix)
-    with pytest.raises(ModelError, match="damaged"):
-        read_matrix(tmp_path, (4, 1))
-
-
-@pytest.mark.parametrize(
-    ("name", "array"), [("indices", [0.0, 1.0]), ("indptr", [0.0, 1.0, 2.0]), ("indptr", [1, 1, 2])]
-)
-def test_arrays_that_are_no_sparse_matrix_are_refused(name: str, array: list[float], tmp_path: Path) -> None:
-    write_matrix(tmp_path, csr_matrix(np.eye(2, dtype=np.float32)))
-    np.save(tmp_path / f"{name}.npy", np.array(array))
-    with pytest.raises(ModelError, match="damaged"):
-        read_matrix(tmp_path, (2, 2))
+    with pytest.raises(ValueError, match="no sparse matrix"):
+        matrix_of(matrix_state(matrix))
 
 
 def test_a_table_differs_from_what_is_no_text() -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import huggingface_hub
 import pytest
 from huggingface_hub import errors
+from tests.saved import saved
 from tests.tiny import tiny_encoder
 
-from tagwright.core.saved import write_manifest
 from tagwright.encoders import model_folder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import model_settings
@@ -190,12 +190,12 @@ def test_a_saved_tagger_cannot_name_a_model_of_the_hub(
     for kind in (zero_shot.Config, rts.Config):
         _ = kind().resolved
     labels = [Label("1", ("bee",))]
-    (tmp_path / "dense").mkdir()
-    Dense(labels, BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)).save(tmp_path / "dense")
-    shutil.rmtree(tmp_path / "dense" / "encoder")
+    dense = Dense(labels, BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False))
     monkeypatch.chdir(tmp_path)
+    state = saved(dense, Path("dense"))
+    shutil.rmtree(Path("dense") / "encoder")
     with pytest.raises(ModelError, match="is missing"):
-        Dense.load(Path("dense"), labels)
+        Dense.from_state(state, labels)
     assert hub.asked == []
 
 
@@ -247,13 +247,9 @@ def test_a_revision_is_taken_and_recorded(hub: Hub, tmp_path: Path) -> None:
     assert encoder.origin == {"name": NAME, "revision": NEWER}
     assert pin_revision(f"{NAME}@{NEWER}") == f"{NAME}@{NEWER}"
     labels = [Label("1", ("bee",))]
-    for place in ("first", "again"):
-        (tmp_path / place).mkdir()
-    Dense(labels, encoder).save(tmp_path / "first")
-    Dense.load(tmp_path / "first", labels).save(tmp_path / "again")
-    for place in ("first", "again"):
-        manifest = json.loads((tmp_path / place / "manifest.json").read_text())
-        assert manifest["encoder"]["origin"] == {"name": NAME, "revision": NEWER}
+    first = saved(Dense(labels, encoder), tmp_path / "first")
+    for state in (first, saved(Dense.from_state(first, labels), tmp_path / "again")):
+        assert state["record"]["origin"] == {"name": NAME, "revision": NEWER}
 
 
 def test_the_options_of_a_training_name_the_revision(hub: Hub) -> None:
@@ -317,9 +313,7 @@ def test_what_goes_wrong_is_said_in_one_line_with_a_remedy(hub: Hub, error: Exce
 def test_a_saved_cross_encoder_is_not_looked_for_elsewhere(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "cross").mkdir()
-    write_manifest(tmp_path / "cross", "cross", {"options": {}})
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError, match="offline"):
-        CrossEncoderReranker.load(Path("cross"), [Label("1", ("bee",))])
+        CrossEncoderReranker.from_state({"options": {}, "encoder": Path("cross/encoder")}, [Label("1", ("bee",))])
     assert hub.asked == []

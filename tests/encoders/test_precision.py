@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.saved import saved
 
 from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -161,22 +161,18 @@ def test_a_saved_stage_and_the_log_say_what_vectors_were_computed_in(
     caplog.set_level(logging.INFO)
     dense = Dense(LABELS, BiEncoder.load(tiny, precision="float32", cached=False))
     assert [message for message in caplog.messages if "computes in float32 (precision float32)" in message]
-    (tmp_path / "dense").mkdir()
-    dense.save(tmp_path / "dense")
-    manifest = tmp_path / "dense" / "manifest.json"
-    content = json.loads(manifest.read_text())
-    assert content["encoder"].items() >= {"asked": "float32", "computed": "float32"}.items()
-    loaded = Dense.load(tmp_path / "dense", LABELS)
+    state = saved(dense, tmp_path / "dense")
+    assert state["record"].items() >= {"asked": "float32", "computed": "float32"}.items()
+    loaded = Dense.from_state(state, LABELS)
     assert isinstance(loaded.encoder, BiEncoder)
     assert loaded.encoder.precision == "float32"
-    manifest.write_text(json.dumps({**content, "encoder": {"asked": "float32", "computed": "int8"}}))
-    Dense.load(tmp_path / "dense", LABELS)
+    Dense.from_state({**state, "record": {"asked": "float32", "computed": "int8"}}, LABELS)
     assert "labels were encoded in int8, documents are in float32" in caplog.text
 
 
 def test_full_texts_keep_the_precision_of_their_dense_part(tiny: str, tmp_path: Path) -> None:
-    FullText(Dense(LABELS, BiEncoder.load(tiny, precision="float32"))).save(tmp_path)
-    encoder = FullText.load(tmp_path, LABELS).dense.encoder
+    full = FullText(Dense(LABELS, BiEncoder.load(tiny, precision="float32")))
+    encoder = FullText.from_state(saved(full, tmp_path / "saved"), LABELS).dense.encoder
     assert isinstance(encoder, BiEncoder)
     assert (encoder.asked, encoder.precision) == ("float32", "float32")
 

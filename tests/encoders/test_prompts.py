@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
+from tests.saved import saved
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -178,25 +179,18 @@ def test_a_saved_stage_keeps_the_prompts_it_was_given(tmp_path: Path) -> None:
     folder = prompted(tmp_path / "tiny")
     for chosen in ({"query": "rain "}, {"query": "", "document": ""}):
         dense = Dense(LABELS, load(folder, prompts=chosen))
-        place = tmp_path / f"saved {len(chosen)}"
-        place.mkdir()
-        dense.save(place)
-        record = json.loads((place / "manifest.json").read_text())["encoder"]
-        assert record["prompts"] == {**OWN, **chosen}
-        loaded = Dense.load(place, LABELS)
+        state = saved(dense, tmp_path / f"saved {len(chosen)}")
+        assert state["record"]["prompts"] == {**OWN, **chosen}
+        loaded = Dense.from_state(state, LABELS)
         assert np.allclose(loaded.read(DOCUMENTS).vectors, dense.read(DOCUMENTS).vectors, atol=2e-3)
         assert np.allclose(loaded.vectors[:], dense.vectors[:], atol=2e-3)
 
 
 @pytest.mark.parametrize("prompts", [["query"], {"query": 5}, {"title": "a"}])
 def test_a_damaged_record_of_prompts_is_a_model_error(tmp_path: Path, prompts: Any) -> None:
-    (tmp_path / "saved").mkdir()
-    Dense(LABELS, load(str(tiny_encoder(tmp_path / "tiny")))).save(tmp_path / "saved")
-    manifest = json.loads((tmp_path / "saved" / "manifest.json").read_text())
-    manifest["encoder"]["prompts"] = prompts
-    (tmp_path / "saved" / "manifest.json").write_text(json.dumps(manifest))
+    state = saved(Dense(LABELS, load(str(tiny_encoder(tmp_path / "tiny")))), tmp_path / "saved")
     with pytest.raises(ModelError, match="cannot be loaded"):
-        Dense.load(tmp_path / "saved", LABELS)
+        Dense.from_state({**state, "record": {"prompts": prompts}}, LABELS)
     with pytest.raises(ConfigError, match='not for "label"'):
         zero_shot.Config(prompts={"label": "passage: "})
 

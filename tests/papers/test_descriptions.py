@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
+from tests.saved import saved
 from tests.tiny import DIM, _tokenizer, tiny_encoder
 
-from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.errors import ModelError
 from tagwright.papers.descriptions import (
     ClassifierWeights,
     DescriptionRetriever,
@@ -136,10 +135,9 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
         KEYWORDS,
         DescriptionRetrieverOptions(k=3),
     )
-    stage.save(tmp_path)
-    record = read_manifest(tmp_path, "dual")["encoder"]
-    assert (record["asked"], record["computed"]) == ("auto", "float32")  # it is static
-    loaded = DescriptionRetriever.load(tmp_path, LABELS)
+    state = saved(stage, tmp_path)
+    assert (state["record"]["asked"], state["record"]["computed"]) == ("auto", "float32")  # it is static
+    loaded = DescriptionRetriever.from_state(state, LABELS)
     before, after = stage(DOCUMENTS), loaded(DOCUMENTS)
     assert before.labels.tolist() == after.labels.tolist()
     np.testing.assert_allclose(before.scores, after.scores, atol=1e-6)
@@ -150,21 +148,6 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
     )
     elsewhere = SentenceTransformer(str(tmp_path / "documents"), device="cpu").encode("honey bee")
     np.testing.assert_allclose(elsewhere, stage.documents.encode_raw(["honey bee"])[0], atol=1e-2)
-
-
-def test_what_is_damaged_is_refused(sides: tuple[BiEncoder, BiEncoder], tmp_path: Path) -> None:
-    DescriptionRetriever(LABELS, *sides, weights_of([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
-    with pytest.raises(ModelError, match="label vectors are"):
-        DescriptionRetriever.load(tmp_path, LABELS[:3])
-    manifest = {
-        key: value for key, value in read_manifest(tmp_path, "dual").items() if key not in ("tagwright", "kind")
-    }
-    np.save(tmp_path / "free" / "labels.npy", np.array([1, 7], np.int32))
-    with pytest.raises(ModelError, match="holds vectors of label 7, there are 4"):
-        DescriptionRetriever.load(tmp_path, LABELS)
-    write_manifest(tmp_path, "dual", {**manifest, "options": {"k": 0}})
-    with pytest.raises(ModelError, match="manifest cannot be read"):
-        DescriptionRetriever.load(tmp_path, LABELS)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,20 +85,6 @@ def test_paragraphs_may_be_averaged_at_the_length_that_the_encoder_gives_them() 
         ConfigError, match="unit_paragraphs is false, but the encoder bag only gives vectors of length 1"
     ):
         stage(unit_paragraphs=False)
-
-
-@pytest.mark.parametrize(("gone", "warns"), [("section", False), ("half", True)])
-def test_a_stage_that_was_saved_with_weights_of_sections_loads_and_says_that_they_are_gone(
-    gone: str, warns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    encoder = BagOfWords()
-    full = FullText(Dense(LABELS, encoder, DenseOptions(label_text="name")), FullTextOptions(shortest=0))
-    full.save(tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
-    manifest["options"] |= {"abstract": gone, "weights": {}}
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert FullText.load(tmp_path, LABELS, lambda _: encoder).options == full.options
-    assert ("its sections had weights" in caplog.text) == warns
 
 
 def test_the_best_paragraphs_speak_for_a_label() -> None:

@@ -1,6 +1,5 @@
 import math
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from tagwright.core.saved import write_manifest
-from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.errors import ConfigError, InputError
 from tagwright.stages import lexical
 from tagwright.stages.lexical import Lexical, LexicalOptions, calibrate
 from tagwright.text.words import ANALYSIS, words
@@ -300,10 +298,3 @@ def test_a_term_is_quoted_where_it_first_occurs_and_as_it_is_written() -> None:
     assert [(quote.start, quote.end) for quote in spans] == [(5, 13)]
     assert stage.spans(document, [1, 2, 0]) == [(), stage.spans(document, [2])[0], spans]
     assert {(quote.start, quote.end) for quote in stage.spans(document, [2])[0]} == {(0, 4), (5, 13)}
-
-
-@pytest.mark.parametrize("content", [{}, {"options": None}, {"options": {"k2": 1}}, {"options": {"weighting": "idf"}}])
-def test_damaged_options_are_a_model_error(tmp_path: Path, content: dict[str, Any]) -> None:
-    write_manifest(tmp_path, "lexical", content)
-    with pytest.raises(ModelError, match="wrong options"):
-        Lexical.load(tmp_path, labels("oak"))

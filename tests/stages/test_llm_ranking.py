@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from tests.llm.stub import asked_about, decisions, names, scores, serving
+from tests.saved import saved
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.llm.generation import describe_labels
 from tagwright.llm.options import LlmOptions
 from tagwright.stages.llm import LlmRanking, valid_decisions, valid_scores
@@ -119,13 +120,9 @@ def test_it_is_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_neither_address_nor_key_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_LLM", "http://secret.example/v1")
     monkeypatch.setenv("TAGWRIGHT_LLM_KEY", "secret-key")
-    stage("any").save(tmp_path)
+    loaded = LlmRanking.from_state(saved(stage("any"), tmp_path), LABELS)
     assert "secret" not in "".join(path.read_text("utf-8") for path in tmp_path.iterdir())
-    loaded = LlmRanking.load(tmp_path, LABELS)
     assert (loaded.options, loaded.prompt) == (stage("any").options, stage("any").prompt)
-    (tmp_path / "manifest.json").write_text('{"tagwright": 1, "kind": "llm_ranking", "options": {}}', "utf-8")
-    with pytest.raises(ModelError, match="it has no instructions"):
-        LlmRanking.load(tmp_path, LABELS)
 
 
 def tagger(model: str, **options: Any) -> Tagger:

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.errors import ModelError
 from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
@@ -77,13 +75,3 @@ def test_what_of_a_label_is_read_can_be_chosen(view: PairedText, text: str) -> N
     stage.score(stage.read(DOCUMENTS[:1]), CANDIDATES.take([0]))
     assert scorer.asked[0][1] == text
     assert scorer.first_tokens is None
-
-
-def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no saved cross here"):
-        CrossEncoderReranker.load(tmp_path, LABELS)
-    CrossEncoderReranker(LABELS, ByLength()).save(tmp_path)
-    content = read_manifest(tmp_path, "cross")
-    write_manifest(tmp_path, "cross", {**content, "options": {"label_text": "all"}})
-    with pytest.raises(ModelError, match="manifest cannot be read"):
-        CrossEncoderReranker.load(tmp_path, LABELS)

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from tests.fixed import Fixed
+from tests.saved import again
 
 from tagwright.combining.candidate_features import FeatureOptions
 from tagwright.combining.confidence import Confidence, Curve, Mapped, fit_score_map
@@ -46,22 +47,20 @@ def test_a_sum_of_scores_adds_standard_scores() -> None:
     assert as_lists(run) == ([0, 2], [1, 0], [2.0, -2.0])
 
 
-def test_a_curve_makes_confidences_of_standard_scores(tmp_path: Path) -> None:
+def test_a_curve_makes_confidences_of_standard_scores() -> None:
     """Standard scores 1 and -1, slope log 3 and no intercept: the odds are 3 to 1 and 1 to 3."""
     found = {"a": Fixed({0: 3.0, 1: 1.0})}
     curve = Curve(slope=math.log(3.0))
     run = Tagger(LABELS, found, steps=(WeightedSum(), curve)).tag(DOCUMENTS[:1])
     assert run.confidences == pytest.approx([0.75, 0.25])
-    curve.save(tmp_path)
-    assert Curve.load(tmp_path, LABELS) == curve
+    assert again(curve, LABELS) == curve
 
 
-def test_a_curve_says_what_made_a_confidence(tmp_path: Path) -> None:
+def test_a_curve_says_what_made_a_confidence() -> None:
     """The scores 3 and 1 of two candidates have the standard scores 1 and -1; 40 texts taught the curve."""
     ranked = Run.from_rows([{0: 3.0, 1: 1.0}] * 40)
     curve = Curve.fit(ranked, np.arange(80) % 2 == 0)
-    curve.save(tmp_path)
-    steps = (WeightedSum(), Curve.load(tmp_path, LABELS))
+    steps = (WeightedSum(), curve)
     best, *_ = Tagger(LABELS, {"a": Fixed({0: 3.0, 1: 1.0})}, steps=steps).explain("Anything.")
     assert best.estimate
     assert best.estimate.by == "a logistic curve, learned from 40 labelled documents"
@@ -69,11 +68,10 @@ def test_a_curve_says_what_made_a_confidence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("documents", "curve"), [(5, "a logistic curve"), (1200, "isotonic regression")])
-def test_a_score_map_says_what_made_a_confidence(documents: int, curve: str, tmp_path: Path) -> None:
+def test_a_score_map_says_what_made_a_confidence(documents: int, curve: str) -> None:
     ranked = Run.from_rows([{0: 3.0, 1: 1.0}] * documents)
     score_map = fit_score_map(ranked.scores, np.arange(2 * documents) % 2 == 0, ranked.rows)
-    Mapped(score_map).save(tmp_path)
-    tagger = Tagger(LABELS, {"a": Fixed({0: 7.0})}, steps=(WeightedSum(), Mapped.load(tmp_path, LABELS)))
+    tagger = Tagger(LABELS, {"a": Fixed({0: 7.0})}, steps=(WeightedSum(), again(Mapped(score_map), LABELS)))
     best, *_ = tagger.explain("Anything.")
     assert best.estimate
     assert best.estimate.to_json() == {
@@ -209,7 +207,7 @@ def test_labels_that_follow_are_as_sure_as_their_place_makes_them() -> None:
             {"steps": (WeightedSum(), AppendLabels(AppendOptions(by="c")))},
             'by is "c", expected a retriever: a, b',
         ),
-        ({"retrievers": {"steps": Fixed({})}}, 'a stage is called "steps", expected a name'),
+        ({"retrievers": {"..": Fixed({})}}, 'a stage is called "..", expected a name'),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(parts: dict[str, Any], problem: str) -> None:

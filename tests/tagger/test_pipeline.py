@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.fixed import Fixed
+from tests.saved import rewrite
 from tests.tiny import tiny_encoder
 
 from tagwright import tagger as module
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.core.saved import ARRAY, FOLDER
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, ModelError, TagwrightError
@@ -191,7 +193,7 @@ def test_a_saved_tagger_is_replaced_only_when_that_is_asked_for(words: Tagger, t
     assert len(Tagger.load(tmp_path / "saved").vocabulary) == 1
 
 
-@pytest.mark.parametrize("name", ["reviews.sqlite", "tfidf/notes.txt", "more/labels.txt"])
+@pytest.mark.parametrize("name", ["reviews.sqlite", "retrievers/tfidf/notes.txt", "more/labels.txt"])
 def test_a_folder_with_a_file_of_somebody_else_is_not_replaced(words: Tagger, tmp_path: Path, name: str) -> None:
     words.save(tmp_path / "saved")
     mine = tmp_path / "saved" / name
@@ -210,7 +212,7 @@ def test_logs_and_what_file_managers_leave_are_replaced_and_need_not_stay(words:
     for name in ("training.jsonl", "tensorboard/events"):
         (folder / name).write_text("loss")
     words.write(folder)
-    (folder / "tfidf" / ".DS_Store").touch()
+    (folder / "retrievers" / "tfidf" / ".DS_Store").touch()
     (folder / "training.jsonl").write_text("changed")
     (folder / "tensorboard" / "events").unlink()
     assert Tagger.load(folder, verify=True).suggest("Bees") == words.suggest("Bees")
@@ -218,7 +220,7 @@ def test_logs_and_what_file_managers_leave_are_replaced_and_need_not_stay(words:
     assert not (folder / "training.jsonl").exists()
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names.npy", "tfidf/manifest.json", "tfidf/weights.npy"])
+@pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names.npy", "retrievers/tfidf/weights.npy"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"[1, 2]", b"\xff\x00"])
 def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: str, content: bytes | None) -> None:
     words.save(tmp_path / "saved")
@@ -228,25 +230,33 @@ def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: 
         Tagger.load(tmp_path / "saved")
 
 
+def test_a_manifest_that_was_changed_is_a_model_error(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    path = tmp_path / "saved" / "manifest.json"
+    path.write_text(path.read_text().replace('"limit": null', '"limit": 7'))
+    with pytest.raises(ModelError, match=r"saved: is damaged \(its manifest was changed.*save the tagger again"):
+        Tagger.load(tmp_path / "saved")
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"retrievers": {"exact_match": "Pickle"}},
-        {"retrievers": {"exact_match": ["ExactMatch"]}},
-        {"retrievers": {"exact_match": "TitleMatch"}},
+        {"retrievers": {"exact_match": {"class": "Pickle"}}},
+        {"retrievers": {"exact_match": "ExactMatch"}},
+        {"retrievers": {"exact_match": {"class": "TitleMatch", "options": {}}}},
+        {"retrievers": {"exact_match": {"class": "ExactMatch", "options": {"stem": "klingon"}, "names": {}}}},
+        {"retrievers": {"exact_match": {"class": "ExactMatch", "options": {}, "names": ARRAY}}},
+        {"retrievers": {"exact_match": {"class": "ExactMatch", "options": {}, "names": FOLDER}}},
         {"retrievers": {}},
         {"retrievers": ["exact_match"]},
-        {"retrievers": {"../names": "ExactMatch"}},
-        {"retrievers": {"steps": "ExactMatch"}},
-        {"rerankers": {"exact_match": "ExactMatch"}},
+        {"retrievers": {"../retrievers/exact_match": {"class": "TitleMatch", "options": FOLDER}}},
+        {"retrievers": {"/etc": {"class": "Lexical", "options": {}, "../weights": ARRAY}}},
         {"rerankers": None},
-        {"steps": ["Pickle"]},
+        {"steps": [{"class": "Pickle"}]},
         {"steps": [{"by": "scores"}]},
         {"steps": None},
-        {"steps": []},
-        {"steps": ["AppendLabels"]},
-        {"steps": ["WeightedSum", "WeightedSum"]},
         {"pool": {"limit": 0}},
+        {"pool": {"limit": 10**30}},
         {"pool": {"limit": 2.5}},
         {"pool": {"exclude": ["exact_match", "tfidf"]}},
         {"pool": {"exclude": ["dense"]}},
@@ -257,9 +267,8 @@ def test_a_manifest_that_says_something_impossible_is_a_model_error(
     words: Tagger, tmp_path: Path, wrong: dict[str, object]
 ) -> None:
     words.save(tmp_path / "saved")
-    path = tmp_path / "saved" / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **wrong}))
-    with pytest.raises(ModelError):
+    rewrite(tmp_path / "saved", lambda manifest: manifest.update(wrong))
+    with pytest.raises(ModelError, match=r"is damaged \(.*\); save the tagger again$"):
         Tagger.load(tmp_path / "saved")
 
 
@@ -268,32 +277,27 @@ def test_a_manifest_that_says_something_impossible_is_a_model_error(
     [
         {"by": "magic"},
         {"rank_constant": math.nan},
-        {"by": "ranks", "power": 2},
         {"weights": {"exact_match": "much"}},
         {"weights": {"exact_match": 0, "tfidf": 0}},
         {"language_trust": {"tfidf": "dense"}},
-        None,
     ],
 )
 def test_a_step_with_impossible_options_is_a_model_error(
-    words: Tagger, tmp_path: Path, wrong: dict[str, object] | None
+    words: Tagger, tmp_path: Path, wrong: dict[str, object]
 ) -> None:
     words.save(tmp_path / "saved")
-    path = tmp_path / "saved" / "steps" / "0" / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "options": wrong}))
-    with pytest.raises(ModelError):
+    rewrite(tmp_path / "saved", lambda manifest: manifest["steps"][0].update(wrong))
+    with pytest.raises(ModelError, match="is damaged"):
         Tagger.load(tmp_path / "saved")
 
 
 def test_the_files_of_a_manifest_lie_in_its_folder(words: Tagger, tmp_path: Path) -> None:
     words.save(tmp_path / "tagger")
     (tmp_path / "secret").write_text("twelve bytes")
-    file = tmp_path / "tagger" / "manifest.json"
-    manifest = json.loads(file.read_text(encoding="utf-8"))
     for name in ("../secret", str(tmp_path / "secret")):
-        files = {**manifest["files"], name: [12, "0" * 32]}
-        file.write_text(json.dumps({**manifest, "files": files}), encoding="utf-8")
-        with pytest.raises(ModelError, match="secret: is missing"):  # it is not even looked at
+        outside = {name: [12, "0" * 32]}
+        rewrite(tmp_path / "tagger", lambda manifest: manifest["files"].update(outside))  # noqa: B023
+        with pytest.raises(ModelError, match="secret is missing"):  # it is not even looked at
             Tagger.load(tmp_path / "tagger")
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.sources import modules
 
-from tagwright.core.saved import read_manifest
-from tagwright.data.bags import BagOfWords, BagOptions
+from tagwright.data.bags import BagOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.text.words import ANALYSIS, clean, fold, is_unusual, raw_words, word_spans, words
 from tagwright.translation.dictionary import Tongue
 from tagwright.types import Document, Label
@@ -231,35 +228,6 @@ def test_the_analyses_agree_on_usual_texts(text: str) -> None:
     if not is_unusual(text):
         assert words(text, 1) == words(text, 2)
         assert raw_words(text, 1) == raw_words(text, 2) == raw_words(text, 3)
-
-
-@pytest.mark.parametrize("part", ["exact_match", "title_match", "tfidf", "bag"])
-def test_what_was_saved_without_an_analysis_has_the_first_one(part: str, tmp_path: Path) -> None:
-    labels = [Label("0", ("Pollination",))]
-    made: dict[str, ExactMatch | TitleMatch | Lexical | BagOfWords] = {
-        "exact_match": ExactMatch(labels),
-        "title_match": TitleMatch(labels),
-        "tfidf": Lexical(labels),
-        "bag": BagOfWords.of(["polli\u00adnation"], BagOptions(min_documents=1, max_share=1.0)),
-    }
-    made[part].save(tmp_path)
-    assert _loaded(made[part], tmp_path, labels).options.analysis == ANALYSIS
-    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
-    assert read_manifest(tmp_path, manifest["kind"])["options"].pop("analysis") == ANALYSIS
-    del manifest["options"]["analysis"]
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    before = _loaded(made[part], tmp_path, labels)
-    assert before.options.analysis == 1
-    if isinstance(before, ExactMatch | Lexical):
-        text = [Document("d", abstract="polli\u00adnation")]
-        assert not before(text).labels.tolist()
-        assert not before.with_labels(labels)(text).labels.tolist()
-
-
-def _loaded(
-    made: ExactMatch | TitleMatch | Lexical | BagOfWords, folder: Path, labels: list[Label]
-) -> ExactMatch | TitleMatch | Lexical | BagOfWords:
-    return BagOfWords.load(folder) if isinstance(made, BagOfWords) else type(made).load(folder, labels)
 
 
 LENGTHS = {"data/paragraphs.py", "papers/full_text.py", "stages/dense/retriever.py"}

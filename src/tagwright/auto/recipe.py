@@ -32,7 +32,7 @@ from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Distinct, Positive
 from tagwright.core.progress import detail, note
-from tagwright.core.saved import pack, unpack
+from tagwright.core.saved import pack, read_state, unpack, write_state
 from tagwright.core.steps import State, Steps
 from tagwright.data.corpus import distinct_texts, same_texts, take_documents
 from tagwright.data.gold import excludes_self
@@ -279,12 +279,12 @@ def _corpus(data: Data, tagger: Tagger, settings: combination.Config, in_time: C
     def describe() -> State:
         described = combination.describe_corpus(tagger, data.documents, settings, in_time)
         with scratch_folder() as folder:
-            described.save(folder)
+            write_state(folder, "corpus", described.state())
             return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
 
     files = data.steps.once("corpus", describe).arrays
     folder = unpack({name: file.tobytes() for name, file in files.items()})
-    return CandidateFeatures.load(folder, data.labels)
+    return CandidateFeatures.from_state(read_state(folder, "corpus"), data.labels)
 
 
 def _folds(data: Data, start: Tagger, options: CombinerOptions) -> Folds:

@@ -4,9 +4,8 @@ They come ranked by the fixed sum, which needs no gold labels, or by another lea
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,10 +14,7 @@ from tagwright.combining.corpus_features import NearestDocuments, count_labels, 
 from tagwright.combining.features import Features, document_features, features
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
-from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
-from tagwright.data.sparse_arrays import check_indptr
-from tagwright.data.string_table import check_places
-from tagwright.errors import ModelError
+from tagwright.data.sparse_arrays import run_of, run_state
 from tagwright.types import Document, Floats, Label, Longs, Mask, Run, places_of
 
 KIND = "candidate features"
@@ -134,29 +130,26 @@ class CandidateFeatures:
         nearest = self.nearest.with_labels(before, labels) if self.nearest else None
         return replace(self, labels=labels, counts=counts, nearest=nearest)
 
-    def save(self, folder: Path) -> None:
-        """Write the options, the counts and the documents of the corpus into an existing empty folder."""
-        if self.counts:
-            write_arrays(folder, {"counts": np.stack(list(self.counts.values()))})
-        if nearest := self.nearest:
-            run = nearest.run
-            write_arrays(folder, {"vectors": nearest.vectors.astype(np.float16), "indptr": run.indptr})
-            write_arrays(folder, {"ranked": run.labels, "scores": run.scores})
-        content = {
-            "options": asdict(self.options),
-            "counts": list(self.counts) if self.counts else None,
-            "nearest": nearest is not None,
+    def state(self) -> dict[str, Any]:
+        """Return what saved features are made of."""
+        counts, nearest = self.counts, self.nearest
+        return {
+            "options": self.options,
+            "counts": {"names": list(counts), "table": np.stack(list(counts.values()))} if counts else None,
+            "nearest": nearest
+            and {"vectors": nearest.vectors.astype(np.float16), "run": run_state(nearest.run, len(self.labels))},
         }
-        write_manifest(folder, KIND, content)
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, KIND)
-        options = read_options(folder, FeatureOptions, manifest.get("options"))
-        counts = _read_counts(folder, manifest.get("counts"), len(labels))
-        nearest = _read_nearest(folder, len(labels)) if manifest.get("nearest") else None
-        return cls(labels, options, counts, nearest)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the features of a saved state, for the same labels."""
+        counts, nearest = state["counts"], state["nearest"]
+        return cls(
+            labels,
+            FeatureOptions(**state["options"]),
+            counts and dict(zip(counts["names"], counts["table"], strict=True)),
+            nearest and NearestDocuments(nearest["vectors"].astype(np.float32), run_of(nearest["run"])),
+        )
 
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
@@ -164,24 +157,3 @@ def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
     rows = [(len(document.title), len(document.title_and_abstract), len(document.text)) for document in documents]
     columns = np.array(rows, np.int64).reshape(-1, 3).T  # the shape holds for no documents too
     return dict(zip(("title", "abstract", "text"), columns, strict=True))
-
-
-def _read_counts(folder: Path, names: object, labels: int) -> dict[str, Longs] | None:
-    if names is None:
-        return None
-    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise ModelError(f"{folder}: its manifest does not name its counts; save the tagger again")
-    table = read_array(folder, "counts", np.int64, (len(names), labels))
-    if table.size and table.min() < 0:
-        raise ModelError(f"{folder / 'counts.npy'}: is damaged (a count is negative); save the tagger again")
-    return dict(zip(names, table, strict=True))
-
-
-def _read_nearest(folder: Path, labels: int) -> NearestDocuments:
-    vectors = read_array(folder, "vectors", np.float16, (None, None)).astype(np.float32)
-    indptr = read_array(folder, "indptr", np.int64, (len(vectors) + 1,))
-    ranked = read_array(folder, "ranked", np.int32, (None,))
-    scores = read_array(folder, "scores", np.float32, ranked.shape)
-    check_indptr(folder / "indptr.npy", indptr, len(ranked))
-    check_places(folder / "ranked.npy", ranked, labels)
-    return NearestDocuments(vectors, Run(indptr, ranked, scores))

@@ -1,17 +1,14 @@
 """Rank candidates by features, with logistic regression, boosted trees and label biases, and explain the scores."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from tagwright.combining.confidence import fit_platt, sigmoid
 from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import BoostedTrees
-from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
-from tagwright.errors import ModelError
 from tagwright.types import Doubles, Floats, Label, Longs, Mask, places_of
 
 FREE = 1e3
@@ -66,27 +63,11 @@ class CandidateRanker:
         more, first = self.trees.contributions(values)
         return added + more, constant + first
 
-    def save(self, folder: Path) -> None:
-        """Write the arrays and the names of the features into an existing folder."""
-        columns = np.stack([self.linear.mean, self.linear.deviation, self.linear.weight])
-        write_arrays(folder, {"linear": columns, "bias": np.array([self.linear.bias])})
-        if self.trees:
-            (folder / "trees").mkdir()
-            self.trees.save(folder / "trees")
-        write_manifest(folder, "candidate ranker", {"features": list(self.names), "trees": self.trees is not None})
-
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, "candidate ranker")
-        names, trees = manifest.get("features"), manifest.get("trees")
-        if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and isinstance(trees, bool)):
-            raise ModelError(f"{folder}: its manifest does not name its features; save the model again")
-        mean, deviation, weight = read_array(folder, "linear", np.float64, (3, len(names)))
-        if not (deviation > 0).all():
-            raise ModelError(f"{folder / 'linear.npy'}: is damaged (a deviation is not positive); save the model again")
-        linear = Logistic(mean, deviation, weight, float(read_array(folder, "bias", np.float64, (1,))[0]))
-        return cls(tuple(names), linear, BoostedTrees.load(folder / "trees", len(names)) if trees else None)
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the ranker of a saved state."""
+        trees = state["trees"]
+        return cls(tuple(state["names"]), Logistic(**state["linear"]), trees and BoostedTrees(**trees))
 
     def _checked(self, features: Features) -> Floats:
         if features.names != self.names:

@@ -4,9 +4,8 @@ The map rises with the score or stays, so it never changes a ranking. It is fitt
 the labels of the documents they belong to (out of fold): a score that has seen its own label looks surer than it is.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -17,8 +16,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Estimates, Step, find_last
 from tagwright.core.checked import AtLeastZero, Checked
 from tagwright.core.display import plural
-from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.types import Doubles, Label, Longs, Mask, Run
 
 ISOTONIC_FROM = 1000
@@ -139,15 +137,6 @@ class Curve(Checked, Confidence):
         read: dict[str, NDArray[np.floating]] = {"standard score": zscores(scored), name: scored.scores}
         return replace(before, estimates=Estimates(_describe_curve(Platt.name, self.documents), run, read))
 
-    def save(self, folder: Path) -> None:
-        """Write the options."""
-        write_manifest(folder, "curve", {"options": asdict(self)})
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        return read_options(folder, cls, read_manifest(folder, "curve").get("options"))
-
 
 @dataclass(frozen=True)
 class Mapped(Confidence):
@@ -164,14 +153,10 @@ class Mapped(Confidence):
         by = _describe_curve(self.score_map.name, self.score_map.documents)
         return replace(before, estimates=Estimates(by, run, {"score": run.scores}))
 
-    def save(self, folder: Path) -> None:
-        """Write the map."""
-        save_score_map(self.score_map, folder)
-
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        return cls(load_score_map(folder))
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Make the step of a saved state."""
+        return cls(score_map_of(state["score_map"]))
 
 
 def confidence_of(steps: Sequence[Step]) -> Confidence | None:
@@ -297,34 +282,9 @@ def confidence_level(confidence: float) -> Word:
     return "likely" if confidence >= LIKELY else "possible" if confidence >= POSSIBLE else "unlikely"
 
 
-def save_score_map(score_map: ScoreMap | None, folder: Path) -> None:
-    """Write a map into a folder, which is made; None needs no folder."""
-    if score_map is None:
-        return
-    folder.mkdir(exist_ok=True)
-    if isinstance(score_map, Isotonic):
-        write_manifest(folder, "score map", {"by": "isotonic", "documents": score_map.documents})
-        write_arrays(folder, {"scores": score_map.scores, "values": score_map.values})
-    else:
-        write_manifest(folder, "score map", {"by": "platt", "documents": score_map.documents})
-        write_arrays(folder, {"coefficients": np.array([score_map.slope, score_map.intercept])})
-
-
-def load_score_map(folder: Path) -> ScoreMap:
-    """A saved map. Raises ModelError when there is none, or it is damaged: it must rise, from 0 to 1."""
-    manifest = read_manifest(folder, "score map")
-    documents = manifest.get("documents", 0)
-    by = manifest.get("by") if isinstance(documents, int) else None
-    if by == "isotonic":
-        scores, values = (_numbers(folder, name) for name in ("scores", "values"))
-        rises = len(scores) and (np.diff(scores) > 0).all() and (np.diff(values) >= 0).all()
-        if len(scores) == len(values) and rises and values[0] >= 0 and values[-1] <= 1:
-            return Isotonic(scores, values, documents)
-    elif by == "platt":
-        slope, intercept = _numbers(folder, "coefficients", 2).tolist()
-        if slope >= 0:
-            return Platt(slope, intercept, documents)
-    raise ModelError(f"{folder}: is damaged (no rising map from scores to probabilities); save the tagger again")
+def score_map_of(state: Mapping[str, Any]) -> ScoreMap:
+    """Make the map of a saved state."""
+    return Isotonic(**state) if "scores" in state else Platt(**state)
 
 
 def _fit_rising(columns: Doubles, right: Mask, weights: NDArray[np.floating]) -> tuple[list[float], float]:
@@ -370,7 +330,3 @@ def _describe_curve(curve: str, documents: int) -> str:
     ('a curve, learned from 50 labelled documents', 'a curve, learned from labelled documents')
     """
     return f"{curve}, learned from {plural(documents, 'labelled document') if documents else 'labelled documents'}"
-
-
-def _numbers(folder: Path, name: str, size: int | None = None) -> NDArray[Any]:
-    return np.array(read_array(folder, name, np.float64, (size,)))

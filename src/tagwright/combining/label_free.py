@@ -10,10 +10,9 @@ are nearer to the truth.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -24,7 +23,6 @@ from tagwright.combining.fusion import zscores
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Estimates
 from tagwright.core.checked import AtLeastOne, Checked, Positive
-from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.types import Doubles, Floats, Label, Longs, Run
 
 FEATURES = ("log rank", "standard score", "log characters", "information content")
@@ -89,15 +87,6 @@ class LabelFree(Checked, Confidence):
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
         """Return a copy for another vocabulary: how many labels it has matters."""
         return self.of_vocabulary(len(labels))
-
-    def save(self, folder: Path) -> None:
-        """Write the options."""
-        write_manifest(folder, "without labels", {"options": asdict(self)})
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        return read_options(folder, cls, read_manifest(folder, "without labels").get("options"))
 
 
 def logistic(table: Doubles, weights: Sequence[float], intercept: float) -> Floats:

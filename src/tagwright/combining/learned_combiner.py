@@ -1,9 +1,8 @@
 """Rank candidates by a combiner that was learned from labelled documents. A step of a ranking."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from tagwright.combining.candidate_ranker import CandidateRanker, follow_labels
 from tagwright.combining.features import FIXED_SUM, GROUPS
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step, centre_contributions, divide_sum, sum_groups
-from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError
 from tagwright.types import Label, Mask, Run
 
@@ -76,24 +74,11 @@ class LearnedCombiner(Step):
         bias = follow_labels(self.bias, before, labels)
         return replace(self, described=self.described.with_labels(before, labels), bias=bias)
 
-    def save(self, folder: Path) -> None:
-        """Write the bias, and features and ranker into folders of their own."""
-        write_arrays(folder, {"bias": self.bias})
-        for name in ("features", "ranker"):
-            (folder / name).mkdir()
-        self.described.save(folder / "features")
-        self.ranker.save(folder / "ranker")
-        write_manifest(folder, KIND, {})
-
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        read_manifest(folder, KIND)
-        return cls(
-            CandidateFeatures.load(folder / "features", labels),
-            CandidateRanker.load(folder / "ranker"),
-            read_array(folder, "bias", np.float64, (len(labels),)),
-        )
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the step of a saved state, for the same labels."""
+        described = CandidateFeatures.from_state(state["described"], labels)
+        return cls(described, CandidateRanker.from_state(state["ranker"]), state["bias"])
 
 
 def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:

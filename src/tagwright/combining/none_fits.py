@@ -8,8 +8,7 @@ names, its confidences tell: 1 minus each, multiplied.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,7 +18,6 @@ from tagwright.combining.label_free import Model, log_odds, read_model, read_pac
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, Checked
-from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.types import Doubles, Label, Run
 
 FILE = "none_fits.json"
@@ -77,15 +75,6 @@ class NoneFits(Checked, Step):
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
         """Return a copy for another vocabulary: how many labels it has matters."""
         return replace(self, labels=len(labels))
-
-    def save(self, folder: Path) -> None:
-        """Write the options."""
-        write_manifest(folder, "none fits", {"options": asdict(self)})
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        return read_options(folder, cls, read_manifest(folder, "none fits").get("options"))
 
 
 def leave_room(run: Run, none: Doubles) -> Run:

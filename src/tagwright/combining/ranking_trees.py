@@ -9,15 +9,12 @@ brings an OpenMP library of its own beside torch's (page "Few labelled documents
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Annotated, Self, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Range
-from tagwright.core.saved import read_array, write_arrays
-from tagwright.errors import ModelError
 from tagwright.types import Doubles, Floats, Ints, Longs, Mask
 
 Gradients: TypeAlias = Callable[[Doubles], tuple[Doubles, Doubles]]
@@ -99,20 +96,6 @@ class BoostedTrees:
                 goes_right = block[rows, self.feature[trees, node]] > self.threshold[trees, node]
                 paths.append(2 * node + 1 + goes_right)
             yield slice(start, start + len(block)), paths
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays into an existing folder."""
-        write_arrays(folder, {"feature": self.feature, "threshold": self.threshold, "value": self.value})
-
-    @classmethod
-    def load(cls, folder: Path, features: int) -> Self:
-        """Read what `save` wrote. features: their number. Raises ModelError when it is missing or damaged."""
-        feature = read_array(folder, "feature", np.int32, (None, None))
-        trees, inner = feature.shape
-        if (inner & (inner + 1)) or ((feature < 0) | (feature >= features)).any():
-            raise ModelError(f"{folder / 'feature.npy'}: is damaged (no perfect trees over {features} features)")
-        threshold = read_array(folder, "threshold", np.float32, (trees, inner))
-        return cls(feature, threshold, read_array(folder, "value", np.float64, (trees, 2 * inner + 1)))
 
 
 def grow(

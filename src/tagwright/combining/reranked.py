@@ -1,17 +1,15 @@
 """Re-rank the first candidates by a stage that is too slow for all of them. A step of a ranking."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Self
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
-from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
+from tagwright.combining.confidence import ScoreMap, score_map_of
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative
-from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
 from tagwright.types import Doubles, Floats, Label, Run
 
@@ -88,18 +86,11 @@ class Reranked(Step):
         options = self.options
         return f"{before}; the first {options.candidates} again by {options.by} {options.weight:g}"
 
-    def save(self, folder: Path) -> None:
-        """Write the options, and the confidence into a folder of its own."""
-        content = {"options": asdict(self.options), "confidence": self.confidence is not None}
-        write_manifest(folder, "re-ranking", content)
-        save_score_map(self.confidence, folder / "confidence")
-
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, "re-ranking")
-        confidence = load_score_map(folder / "confidence") if manifest.get("confidence") is True else None
-        return cls(read_options(folder, RerankOptions, manifest.get("options")), confidence)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Make the step of a saved state."""
+        confidence = state["confidence"]
+        return cls(RerankOptions(**state["options"]), confidence and score_map_of(confidence))
 
 
 def points(said: Floats, options: RerankOptions) -> Doubles:

@@ -7,14 +7,14 @@ language model may re-rank. Also what steps say of a score: what each stage, or 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.pool import CandidatePool
+from tagwright.core.checked import build
 from tagwright.types import Doubles, Floats, Label, Run
 
 
@@ -22,8 +22,8 @@ class Step(Protocol):
     """Turn a ranking of a pool of candidates into another one.
 
     To add one, write a frozen dataclass of typed options, and register it in your package as an entry point in the
-    group `tagwright.steps`. `save` stores the options, and arrays if there are any. Members with a default here may be
-    left out. This example ranks each candidate by its highest score in any stage:
+    group `tagwright.steps`. Members with a default here may be left out; one that has more than options, as arrays,
+    also writes `from_state`. This example ranks each candidate by its highest score in any stage:
 
         @dataclass(frozen=True, kw_only=True)
         class Best(Step):
@@ -41,13 +41,6 @@ class Step(Protocol):
 
             def describe(self, stages, before):
                 return f"the best of {', '.join(stages)}"
-
-            def save(self, folder):
-                write_manifest(folder, "best score", {"options": asdict(self)})
-
-            @classmethod
-            def load(cls, folder, labels):
-                return read_options(folder, cls, read_manifest(folder, "best score").get("options"))
     """
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:
@@ -84,14 +77,14 @@ class Step(Protocol):
         """Return a copy for another vocabulary. Parameters of a label are kept if both vocabularies have its id."""
         return self
 
-    def save(self, folder: Path) -> None:
-        """Write the step into an existing empty folder; the caller moves the folder to its place atomically."""
-        ...
+    def state(self) -> Mapping[str, Any]:
+        """Return what the step is made of, as `from_state` gets it back: see `core.saved`. By default, its fields."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Load a step saved for the same labels. Raises ModelError when files are missing or damaged."""
-        ...
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Make the step of a saved state, for the same labels. By default, of fields that are options."""
+        return build(cls, {field.name: state[field.name] for field in fields(cls)})  # type: ignore[arg-type]
 
 
 S = TypeVar("S", bound=Step)

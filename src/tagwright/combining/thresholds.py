@@ -6,18 +6,16 @@ odds of its own, counted once for each of its documents, and of the common one, 
 documents it is the common one, with many nearly its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Step
 from tagwright.core.checked import show
-from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError
 from tagwright.types import Doubles, Floats, Ints, Label, Longs, Run, places_of
 
@@ -85,16 +83,10 @@ class Thresholds(Step):
         """Return a copy for another vocabulary: known labels keep their threshold, new ones have the common one."""
         return type(self)(self.values[np.append(places_of(labels, before), -1)])  # new ones are at -1 too
 
-    def save(self, folder: Path) -> None:
-        """Write the thresholds."""
-        write_manifest(folder, "thresholds", {})
-        write_arrays(folder, {"values": self.values})
-
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        read_manifest(folder, "thresholds")
-        return cls(read_array(folder, "values", np.float32, (len(labels) + 1,)))
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Make the step of a saved state."""
+        return cls(state["values"])
 
 
 def without_thresholds(steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -1,9 +1,8 @@
 """Combine stages by a weighted sum, also with the labels of another stage after it (FuTex 3.3). Steps of a ranking."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -12,9 +11,8 @@ from tagwright.combining.fusion import Weight, append_labels, reciprocal_ranks, 
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative
-from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.types import Floats, Label, Run
+from tagwright.types import Floats, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 
@@ -104,15 +102,6 @@ class WeightedSum(Checked, Step):
         fitted = f"; fitted: {self.agreements.reason}" if self.agreements.documents else ""
         return f"{weights}; combined by {self.by}{fitted}" if len(stages) > 1 else weights
 
-    def save(self, folder: Path) -> None:
-        """Write the options."""
-        write_manifest(folder, "weighted sum", {"options": asdict(self)})
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        return read_options(folder, cls, read_manifest(folder, "weighted sum").get("options"))
-
     def _weights(self, voters: Sequence[str], pool: CandidatePool) -> list[Weight]:
         """Return the weight of each stage, per candidate if trust differs."""
         judges = [name for name in pool.stages if name in self.language_trust.values()]
@@ -180,12 +169,3 @@ class AppendLabels(Step):
     def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
         """Return what goes before, and what follows."""
         return f"{before}; followed by {self.options.by}"
-
-    def save(self, folder: Path) -> None:
-        """Write the options."""
-        write_manifest(folder, "appended labels", {"options": asdict(self.options)})
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        return cls(read_options(folder, AppendOptions, read_manifest(folder, "appended labels").get("options")))

@@ -1,19 +1,18 @@
 """Bags of words for linear models: which words count, and their weights in a text."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain, islice
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.checked import AtLeastOne, Checked, Range, fits
-from tagwright.core.saved import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
+from tagwright.core.checked import AtLeastOne, Checked, Range
 from tagwright.data.sparse_arrays import Matrix
-from tagwright.errors import InputError, ModelError
+from tagwright.data.string_table import StringTable
+from tagwright.errors import InputError
 from tagwright.text.batch import Numbered
 from tagwright.text.words import ANALYSIS, Analysis, fold, words
 from tagwright.types import Ints, Longs
@@ -91,24 +90,16 @@ class BagOfWords:
             counts.resize(len(chunk), len(self.words))
             yield self._weighted(counts)
 
-    def save(self, folder: Path) -> None:
-        """Write into an existing folder."""
-        content = {"options": asdict(self.options), "documents": self.documents, "words": self.words}
-        write_manifest(folder, "bag of words", content)
-        write_arrays(folder, {"frequencies": self.frequencies})
+    def state(self) -> dict[str, Any]:
+        """Return what a saved bag is made of."""
+        words = StringTable.of(self.words)
+        return {"options": self.options, "words": words, "frequencies": self.frequencies, "documents": self.documents}
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, "bag of words")
-        words, documents = manifest.get("words"), read_number(folder, manifest, "documents")
-        if not isinstance(words, list) or not fits(words, tuple[str, ...]) or len(set(words)) < len(words):
-            raise ModelError(f"{folder}: the words are damaged; save the model again")
-        frequencies = read_array(folder, "frequencies", np.int64, (len(words),))
-        if not 0 < frequencies.min(initial=1) <= frequencies.max(initial=1) <= documents:
-            raise ModelError(f"{folder}: more documents hold a word than there are; save the model again")
-        options = read_options(folder, BagOptions, manifest.get("options"), analysis=1)
-        return cls(words, frequencies, documents, options)
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the bag of a saved state."""
+        words = StringTable.from_state(state["words"])
+        return cls(words, state["frequencies"], state["documents"], BagOptions(**state["options"]))
 
     def _columns_of(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the column of each word, as the tuple that `count_words` expects: empty for a word that is unknown."""

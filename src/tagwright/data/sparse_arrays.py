@@ -1,46 +1,46 @@
 """Keep sparse matrices as arrays that are memory-mapped, and find the largest products of sparse vectors."""
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
-from tagwright.core.saved import read_array, write_arrays
 from tagwright.core.workers import usable_cores
-from tagwright.data.string_table import check_ends, check_places
-from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs, Run
 
 Matrix: TypeAlias = Any
 "A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
 
 
-def write_matrix(folder: Path, matrix: Matrix) -> None:
-    """Write `data.npy`, `indices.npy` and `indptr.npy`, the parts of a CSR matrix, into an existing folder."""
-    write_arrays(folder, {name: getattr(matrix, name) for name in ("data", "indices", "indptr")})
+def matrix_state(matrix: Matrix) -> dict[str, Any]:
+    """Return what a saved CSR matrix is made of."""
+    parts = {name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+    return {**parts, "shape": list(matrix.shape)}
 
 
-def read_matrix(folder: Path, shape: tuple[int, int], dtype: DTypeLike = np.float32) -> Matrix:
-    """Memory-map what `write_matrix` wrote. Raises ModelError when it is missing, damaged or of another shape."""
+def matrix_of(state: Mapping[str, Any]) -> Matrix:
+    """Make the CSR matrix of a saved state. Raises ValueError for one that is damaged."""
     from scipy.sparse import csr_matrix
 
-    data = read_array(folder, "data", dtype, (None,))
-    indices = read_array(folder, "indices", None, data.shape)
-    indptr = read_array(folder, "indptr", None, (shape[0] + 1,))
-    # scipy checks none of these, and reads wherever they point
-    if not {indices.dtype, indptr.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
-        raise ModelError(f"{folder}: damaged (no sparse matrix); save the model again")
-    check_indptr(folder / "indptr.npy", indptr, len(data))
-    check_places(folder / "indices.npy", indices, shape[1])
-    return csr_matrix((data, indices, indptr), shape)
+    data, indices, indptr = (state[name] for name in ("data", "indices", "indptr"))
+    if not 0 <= indptr.min() <= indptr.max() <= len(data):  # else the differences, which scipy checks, may overflow
+        raise ValueError("no sparse matrix: its rows do not lie in its data")
+    matrix = csr_matrix((data, indices, indptr), tuple(state["shape"]))
+    matrix.check_format()  # products read wherever the numbers point
+    return matrix
 
 
-def check_indptr(path: Path, indptr: NDArray[np.integer], length: int) -> None:
-    """Raise ModelError unless row i of something of this length is indptr[i]:indptr[i + 1]."""
-    if not len(indptr) or indptr[0] != 0:
-        raise ModelError(f"{path}: damaged (its rows do not begin at 0); save the model again")
-    check_ends(path, indptr[1:], length)
+def run_state(run: Run, labels: int) -> dict[str, Any]:
+    """Return what a saved run over this number of labels is made of."""
+    from scipy.sparse import csr_matrix
+
+    return matrix_state(csr_matrix((run.scores, run.labels, run.indptr), (len(run), labels)))
+
+
+def run_of(state: Mapping[str, Any]) -> Run:
+    """Make the run of a saved state. Raises ValueError for one that is damaged."""
+    matrix = matrix_of(state)
+    return Run(matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
 
 
 def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | None = None) -> Run:

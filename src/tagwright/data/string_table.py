@@ -48,6 +48,15 @@ class StringTable(Sequence[str]):
         ends = np.fromiter(accumulate(map(len, encoded)), np.int64, len(encoded))
         return cls(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
+    def state(self) -> dict[str, Any]:
+        """Return what a saved table is made of."""
+        return dict(zip(("text", "ends"), self._arrays, strict=True))
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the table of a saved state. Raises ValueError for one that is damaged."""
+        return cls(state["text"], state["ends"])
+
     def save(self, folder: Path, name: str) -> None:
         """Write `NAME.npy` and `NAME_ends.npy`."""
         write_arrays(folder, dict(zip((name, f"{name}_ends"), self._arrays, strict=True)))
@@ -183,6 +192,16 @@ class StringIndex(Mapping[str, int]):
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a saved index is made of."""
+        sums, order = self._lookup.arrays
+        return {"texts": self.texts, "sums": sums, "order": order}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the index of a saved state."""
+        return cls(StringTable.from_state(state["texts"]), Lookup(state["sums"], state["order"]))
 
     def save(self, folder: Path, name: str) -> None:
         """Write four arrays, whose file names begin with this name."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import copy
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from tagwright.core.checked import AtLeastOne, Checked
-from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
+from tagwright.core.saved import saved_folder
 from tagwright.data.keywords import Keywords
 from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import best_device
-from tagwright.errors import ModelError
 from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
 from tagwright.stages.dense.retriever import Texts
 from tagwright.stages.evidence import strongest_spans
@@ -68,22 +65,10 @@ class ClassifierWeights:
         labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
         return ClassifierWeights(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
 
-    def save(self, folder: Path) -> None:
-        """Write into an existing folder."""
-        self.vectors.save(folder)
-        write_arrays(folder, {"labels": self.labels})
-
     @classmethod
-    def load(cls, folder: Path, storage: Storage, shape: tuple[int, int]) -> ClassifierWeights:
-        """Memory-map what `save` wrote. shape: the labels of the vocabulary, the numbers of a vector."""
-        rows = np.array(read_array(folder, "labels", np.int32, (None,)))
-        if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < shape[0]:
-            raise ModelError(
-                f"{folder}: holds vectors of label {int(rows.max())}, there are {shape[0]}; save the model again"
-            )
-        if (np.diff(rows) <= 0).any():
-            raise ModelError(f"{folder}: cannot be read (its labels are not ascending); save the model again")
-        return cls(rows, Vectors.load(folder, storage, (len(rows), shape[1])))
+    def from_state(cls, state: Mapping[str, Any]) -> ClassifierWeights:
+        """Make the weights of a saved state."""
+        return cls(state["labels"], Vectors(state["vectors"]["codes"]))
 
 
 class DescriptionRetriever(Retriever):
@@ -176,40 +161,36 @@ class DescriptionRetriever(Retriever):
         parts = [f"{len(self.labels):,} labels by their texts"] if self.search else []
         return ", ".join([*parts, *([f"{len(self.weights.labels):,} by classifier weights"] if self.weights else [])])
 
-    def save(self, folder: Path) -> None:
-        """Write both encoders, each in the sentence-transformers format, the vectors of the labels, and keywords."""
-        self.documents.save(folder / "documents")
-        index = None
-        if self.texts and self.search:
-            self.texts.save(folder / "texts")
-            index = self.search.save(folder)
-        if self.weights:
-            (folder / "free").mkdir()
-            self.weights.save(folder / "free")
-        (folder / "keywords.json").write_text(json.dumps(dict(self.keywords)), encoding="utf-8")
-        parts = {"texts": self.texts is not None, "free": self.weights is not None, "encoder": self.documents.record}
-        write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {
+            "options": self.options,
+            "documents": self.documents,
+            "texts": self.texts,
+            "record": self.documents.record,
+            "search": self.search,
+            "weights": self.weights,
+            "keywords": self.keywords,
+        }
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> DescriptionRetriever:
-        """Memory-map what `save` wrote, for the same labels. Raises ModelError when a part is missing or damaged."""
-        manifest = read_manifest(folder, "dual")
-        options = read_options(folder, DescriptionRetrieverOptions, manifest.get("options"))
-        has_texts, has_weights = manifest.get("texts"), manifest.get("free")
-        if not isinstance(has_texts, bool) or not isinstance(has_weights, bool) or not (has_texts or has_weights):
-            raise ModelError(f"{folder}: the manifest does not list its parts; save the model again")
-        try:
-            keywords = json.loads((folder / "keywords.json").read_text(encoding="utf-8"))
-        except (ValueError, OSError) as error:
-            raise ModelError(f"{folder / 'keywords.json'}: {error}; save the model again") from None
-        record, texts, search = manifest.get("encoder"), None, None
-        documents = BiEncoder.load_saved(str(folder / "documents"), record, cached=False)
-        shape = (len(labels), documents.dim)
-        if has_texts:
-            texts = BiEncoder.load_saved(str(folder / "texts"), record, cached=False)
-            search = Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
-        weights = ClassifierWeights.load(folder / "free", options.storage, shape) if has_weights else None
-        return cls(labels, documents, texts, weights, keywords, options, search=search)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> DescriptionRetriever:
+        """Make the stage of a saved state, for the same labels."""
+        options = DescriptionRetrieverOptions(**state["options"])
+        documents, texts = (
+            state[name] and BiEncoder.load_saved(str(saved_folder(state, name)), state["record"], cached=False)
+            for name in ("documents", "texts")
+        )
+        search, weights = state["search"], state["weights"]
+        return cls(
+            labels,
+            documents,
+            texts,
+            weights and ClassifierWeights.from_state(weights),
+            state["keywords"],
+            options,
+            search=search and Search.from_state(search, options.index),
+        )
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         assert self.texts

@@ -1,14 +1,12 @@
 """Retrieve labels by the full text: encode every paragraph, and average the vectors along the section tree."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
-from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.layers import normalize_in_place
@@ -124,19 +122,18 @@ class FullText(Retriever):
         """Return a copy for other labels; encodes new label texts only."""
         return FullText(self.dense.with_labels(labels), self.options)
 
-    def save(self, folder: Path) -> None:
-        """Write the options, the label vectors, and the encoder unless it is the packaged one."""
-        (folder / "dense").mkdir()
-        self.dense.save(folder / "dense")
-        write_manifest(folder, "fulltext", {"options": asdict(self.options)})
+    def complete(self) -> None:
+        """Encode the labels that are not encoded yet."""
+        self.dense.complete()
+
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {"options": self.options, "dense": self.dense}
 
     @classmethod
-    def load(
-        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
-    ) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        options = read_options(folder, FullTextOptions, read_manifest(folder, "fulltext").get("options"))
-        return cls(Dense.load(folder / "dense", labels, load_encoder), options)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label], encoder: TextEncoder | None = None) -> Self:
+        """Make the stage of a saved state, for the same labels; encoder: as `Dense.from_state`."""
+        return cls(Dense.from_state(state["dense"], labels, encoder), FullTextOptions(**state["options"]))
 
     def _read(self, documents: Sequence[Document]) -> Paragraphs:
         leaves, shares = zip(*map(self._leaves, documents), strict=True)

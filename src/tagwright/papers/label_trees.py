@@ -4,27 +4,27 @@ omikuji logs on stdout, draws bars on stderr, and aborts its process when it fai
 of core/workers.py, which holds a `Forest`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core import saved
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
+from tagwright.core.saved import saved_folder
 from tagwright.core.workers import Worker, WorkerError
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.stages.evidence import FindsAtOnce
-from tagwright.stages.linear.stage import save_parts
 from tagwright.types import Distribution, Document, Ints, Label, Run, places_of
 
 Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 "Those of a CSR matrix (documents, words): indptr, indices, data."
+
 
 WIDEST = 1 << 16
 "Maximum beam width: omikuji allocates memory for all of it."
@@ -59,14 +59,10 @@ class LabelTrees:
             self.forest.ask("save", folder=folder.absolute())
         except WorkerError as error:
             raise TagwrightError(f"{folder}: the label trees cannot be written ({error}); is the disk full?") from None
-        saved.write_manifest(folder, "label trees", {"beam": self.beam, "files": saved.digests(folder)})
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path, beam: int) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged, ConfigError without omikuji."""
-        manifest = saved.read_manifest(folder, "label trees")
-        beam = saved.read_number(folder, manifest, "beam", WIDEST)
-        saved.check_files(folder, manifest.get("files"), whole=True)  # omikuji itself does not validate them
         forest = forest_worker()
         try:
             return cls(forest, forest.ask("load", folder=folder.absolute()), beam)
@@ -99,27 +95,15 @@ class Trees(FindsAtOnce):
         moved = np.append(places_of(self.labels, labels), -1).astype(np.int32)
         return Trees(labels, self.bag, self.model, self.k, moved[self.places])
 
-    def save(self, folder: Path) -> None:
-        """Write the words, the trees, and their labels."""
-        saved.write_manifest(folder, "tree stage", {"k": self.k})
-        saved.write_arrays(folder, {"places": self.places})
-        save_parts(folder, self.bag, self.model.save)
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {"k": self.k, "places": self.places, "words": self.bag, "beam": self.model.beam, "model": self.model}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        k = saved.read_number(folder, saved.read_manifest(folder, "tree stage"), "k")
-        places = saved.read_array(folder, "places", np.int32, (None,))
-        bag, model = BagOfWords.load(folder / "words"), LabelTrees.load(folder / "model")
-        known = np.sort(places[places >= 0])
-        if places.min(initial=0) < -1 or (np.diff(known) == 0).any():
-            raise ModelError(f"{folder / 'places.npy'}: cannot be read (a label occurs twice); save the model again")
-        if places.max(initial=-1) >= len(labels) or model.words != len(bag.words):
-            raise ModelError(
-                f"{folder}: trees over {model.words} words and {places.max(initial=-1) + 1} labels, "
-                f"expected {len(bag.words)} and {len(labels)}; save the model again"
-            )
-        return cls(labels, bag, model, k, np.array(places))
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the stage of a saved state, for the same labels."""
+        model = LabelTrees.load(saved_folder(state, "model"), state["beam"])
+        return cls(labels, BagOfWords.from_state(state["words"]), model, state["k"], state["places"])
 
 
 def fit_trees(

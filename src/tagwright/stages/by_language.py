@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tagwright.core.saved import is_folder_name, read_manifest, write_manifest
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ModelError
-from tagwright.registry import load_part, saved_kind
+from tagwright.registry import load_part, saved_part
 from tagwright.text.batch import Batch
 from tagwright.types import Background, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, Stage
 
-KIND = "by_language"
-"The kind in the manifest of a saved stage."
-
 ALL = "all"
-"The folder of the stage for names in all languages."
+"How a saved state calls the stage for names in all languages."
 
 
 class Parts(dict[str, tuple[Longs, Any]]):
@@ -142,39 +136,39 @@ class ByLanguage(Retriever):
         for code in self._codes():
             _encode(self.of(code))
 
-    def save(self, folder: Path) -> None:
-        """Write the stage for each language, one that is not made yet too.
-
-        Labels are encoded with their names in the languages that texts came in; the others when they are needed.
-        """
+    def complete(self) -> None:
+        """Make the stage for each language. Labels are encoded only with names in the languages that texts came in."""
         for stage in list(self._stages.values()):
-            _encode(stage)
-        self._save(folder, self._codes())
+            stage.complete()
+        for code in self._codes():
+            self.of(code)
 
-    def save_as_is(self, folder: Path) -> None:
-        """Write the stages that were made so far, without encoding labels."""
-        self._save(folder, self.known)
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of: the state for each language, in which an encoder stands once."""
+        states = {code or ALL: saved_part(self.of(code), "stages") for code in self.known}
+        for state in list(states.values())[1:]:
+            state.pop("encoder", None)
+        return {"languages": states}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> ByLanguage:
-        """Memory-map what `save` wrote, each language when the first text in it comes. Raises ModelError."""
-        manifest = read_manifest(folder, KIND)
-        kind, codes = manifest.get("stage"), manifest.get("languages")
-        if not isinstance(codes, list) or not codes or not all(code == "" or is_folder_name(code) for code in codes):
-            raise ModelError(f"{folder}: names no languages; save the tagger again")
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> ByLanguage:
+        """Make the stage of a saved state, for the same labels: that of a language when the first text in it comes."""
+        states = {"" if name == ALL else name: saved for name, saved in state["languages"].items()}
         vocabulary = labels if isinstance(labels, Vocabulary) else Vocabulary(labels)
         searched = vocabulary.text_languages.searched
-        first = load_part("stages", kind, folder / (codes[0] or ALL), searched(codes[0]))
+        code, saved = next(iter(states.items()))
+        first = load_part("stages", saved, searched(code))
 
         def make(code: str) -> Stage:
-            if code not in codes:
+            if code not in states:
                 return stage._derived(code)
-            place = folder / (code or ALL), searched(code)
-            shared = hasattr(first, "encoder") and type(first).load(*place, lambda _: first.encoder)  # saved once
-            loaded: Stage = shared or load_part("stages", kind, *place)
-            return loaded
+            if hasattr(first, "encoder"):  # saved once
+                loaded: Stage = type(first).from_state(states[code], searched(code), first.encoder)
+                return loaded
+            other: Stage = load_part("stages", states[code], searched(code))
+            return other
 
-        stage = cls(vocabulary, {codes[0]: first}, make, codes)
+        stage = cls(vocabulary, {code: first}, make, list(states))
         return stage
 
     def _derived(self, code: str) -> Stage:
@@ -183,16 +177,6 @@ class ByLanguage(Retriever):
     def _codes(self) -> list[str]:
         """All languages of the names, those whose stages are made first."""
         return list(dict.fromkeys([*self.known, *self.languages.codes, *[""] * bool(self.languages.codes)]))
-
-    def _save(self, folder: Path, codes: Sequence[str]) -> None:
-        for code in codes:
-            part, stage = folder / (code or ALL), self.of(code)
-            part.mkdir()
-            if hasattr(stage, "encoder"):
-                stage.save_as_is(part, with_encoder=code == codes[0])
-            else:
-                stage.save(part)
-        write_manifest(folder, KIND, {"stage": saved_kind(self.first, "stages"), "languages": codes})
 
 
 def _encode(stage: Any) -> None:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain, count, groupby
-from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability, fits
-from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
+from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability
 from tagwright.data.bags import count_words, smooth_idf
-from tagwright.data.sparse_arrays import Matrix, largest_cells, read_matrix, write_matrix
+from tagwright.data.sparse_arrays import Matrix, largest_cells, matrix_of, matrix_state
 from tagwright.data.string_table import StringIndex
-from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.errors import ConfigError, InputError
 from tagwright.stages.evidence import ComparesWords, Span, first_places, strongest_spans
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, joins_words, make_fold, parse_all, resolve, stop_words
@@ -220,30 +218,25 @@ class Lexical(Retriever, ComparesWords):
                 span = start + folded.index(part), start + folded.index(part) + len(part)
             yield span, {number(term, -1) for term in terms}
 
-    def save(self, folder: Path) -> None:
-        """Write the options, the terms and the weights."""
-        content = {"options": asdict(self.options), "stop_words": sorted(self._stopped)}
-        write_manifest(folder, "lexical", content)
-        StringIndex.of(list(self._term_numbers)).save(folder, "terms")
-        write_arrays(folder, {"weights": self._weights})
-        for name, matrix in (("items", self._items), ("postings", self._postings)):
-            (folder / name).mkdir()
-            write_matrix(folder / name, matrix)
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {
+            "options": self.options,
+            "stop_words": sorted(self._stopped),
+            "terms": StringIndex.of(list(self._term_numbers)),
+            "weights": self._weights,
+            "items": matrix_state(self._items),
+            "postings": matrix_state(self._postings),
+        }
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Lexical:
-        """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, "lexical")
-        options = read_options(folder, LexicalOptions, manifest.get("options"), analysis=1)
-        stopped = manifest.get("stop_words")
-        if not isinstance(stopped, list) or not fits(stopped, tuple[str, ...]):
-            raise ModelError(f"{folder}: the stop words are damaged; save the model again")
-        stage, terms = cls.__new__(cls), StringIndex.load(folder, "terms")
-        stage.options = options
-        items = read_matrix(folder / "items", (len(labels), len(terms)))
-        postings = read_matrix(folder / "postings", (len(terms), len(labels)))
-        weights = read_array(folder, "weights", np.float64, (len(terms),))
-        stage._set(frozenset(stopped), terms, weights, items, postings)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Lexical:  # noqa: ARG003
+        """Make the stage of a saved state, for the same labels."""
+        stage = cls.__new__(cls)
+        stage.options = LexicalOptions(**state["options"])
+        items, postings = matrix_of(state["items"]), matrix_of(state["postings"])
+        terms = StringIndex.from_state(state["terms"])
+        stage._set(frozenset(state["stop_words"]), terms, state["weights"], items, postings)
         return stage
 
     def _set(

@@ -3,16 +3,13 @@
 Without an address, within no budget, and for documents without a valid answer, a stage says nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import log
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from tagwright.core.saved import read_manifest, read_options, write_manifest
-from tagwright.errors import ModelError
 from tagwright.llm.client import Request, ask_if_possible
 from tagwright.llm.options import LlmOptions, instructions
 from tagwright.llm.texts import array, describe, in_line, read_answer, schema
@@ -64,19 +61,14 @@ class LlmRanking(Stage):
         """Return a copy for other labels; nothing is computed."""
         return LlmRanking(labels, self.options, self.prompt)
 
-    def save(self, folder: Path) -> None:
-        """Write the options and the instructions, not their file; the address of the server is not saved."""
-        options = {**asdict(self.options), "prompts": ""}
-        write_manifest(folder, "llm_ranking", {"options": options, "prompt": self.prompt})
+    def state(self) -> dict[str, Any]:
+        """Return the options and the instructions, not their file; the address of the server is not saved."""
+        return {"options": {**asdict(self.options), "prompts": ""}, "prompt": self.prompt}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, "llm_ranking")
-        prompt, options = manifest.get("prompt"), manifest.get("options")
-        if not isinstance(prompt, str) or not prompt:
-            raise ModelError(f"{folder}: is damaged (it has no instructions); save the tagger again")
-        return cls(labels, read_options(folder, LlmOptions, options), prompt)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the stage of a saved state."""
+        return cls(labels, LlmOptions(**state["options"]), state["prompt"])
 
     def _request(self, text: str, labels: Sequence[int]) -> Request:
         if self._decides:

@@ -1,19 +1,15 @@
 """Suggest the labels of the labelled documents that are most similar (k nearest neighbours), by words or by meaning."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.data.bags import BagOfWords
-from tagwright.data.sparse_arrays import Matrix, check_indptr, read_matrix, write_matrix
-from tagwright.data.string_table import check_places
-from tagwright.errors import ModelError
+from tagwright.data.sparse_arrays import Matrix, matrix_of, matrix_state, run_of, run_state
 from tagwright.stages.evidence import FindsAtOnce
 from tagwright.types import Distribution, Document, Floats, Label, Run, places_of
 
@@ -35,7 +31,6 @@ class LabelledNeighbours(FindsAtOnce):
     """
 
     distribution: Distribution = "sparse"
-    kind: str
 
     def __init__(self, labels: Sequence[Label], gold: Run, k: int, neighbours: int) -> None:
         self.labels, self.gold, self.k, self.neighbours = labels, gold, k, neighbours
@@ -47,24 +42,14 @@ class LabelledNeighbours(FindsAtOnce):
         other.__dict__.pop("_voters", None)  # of the labels before
         return other
 
-    def save(self, folder: Path) -> None:
-        """Write the labels of the labelled documents and the numbers."""
-        write_manifest(folder, self.kind, {"k": self.k, "neighbours": self.neighbours, "shares": self.shares})
-        write_arrays(folder, {"gold": self.gold.labels, "gold-indptr": self.gold.indptr})
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {"k": self.k, "neighbours": self.neighbours, "gold": run_state(self.gold, len(self.labels))}
 
-    @classmethod
-    def read_labels(cls, folder: Path, labels: Sequence[Label]) -> tuple[Run, int, int, str]:
-        """Read what `save` wrote: labels, k, neighbours, and whose reading it takes. Raises ModelError when damaged."""
-        manifest = read_manifest(folder, cls.kind)
-        k, neighbours = (read_number(folder, manifest, name) for name in ("k", "neighbours"))
-        indptr = read_array(folder, "gold-indptr", np.int64, (None,))
-        gold = read_array(folder, "gold", np.int32, (None,))
-        check_indptr(folder / "gold-indptr.npy", indptr, len(gold))
-        check_places(folder / "gold.npy", gold, len(labels))
-        shares = manifest.get("shares", "")
-        if not isinstance(shares, str):
-            raise ModelError(f"{folder}: is damaged (it shares the reading of no stage); save the tagger again")
-        return Run(indptr, gold, np.ones(len(gold), np.float32)), k, neighbours, shares
+    @staticmethod
+    def read_state(state: Mapping[str, Any]) -> tuple[Run, int, int]:
+        """Return labels, k and neighbours of a saved state."""
+        return run_of(state["gold"]), state["k"], state["neighbours"]
 
     @cached_property
     def _voters(self) -> Matrix:
@@ -87,7 +72,6 @@ class NearestLabelled(LabelledNeighbours):
     the cosines of the `neighbours` most similar documents that have it.
     """
 
-    kind = "nearest labelled documents"
     meaning = "labels of labelled documents with similar words"
 
     def __init__(
@@ -109,20 +93,14 @@ class NearestLabelled(LabelledNeighbours):
         texts = self.bag.transform(document.text for document in documents)
         return self._counted(sp_matmul_topn(texts, self._postings, top_n=self.neighbours, sort=True).tocsr())
 
-    def save(self, folder: Path) -> None:
-        """Write the words, and the vectors and labels of the labelled documents."""
-        super().save(folder)
-        (folder / "words").mkdir()
-        self.bag.save(folder / "words")
-        write_matrix(folder, self.features)
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {**super().state(), "words": self.bag, "features": matrix_state(self.features)}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        gold, k, neighbours, _ = cls.read_labels(folder, labels)
-        bag = BagOfWords.load(folder / "words")
-        features = read_matrix(folder, (len(gold), len(bag.words)))
-        return cls(labels, bag, features, gold, k, neighbours)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the stage of a saved state, for the same labels."""
+        return cls(labels, BagOfWords.from_state(state["words"]), matrix_of(state["features"]), *cls.read_state(state))
 
     @cached_property
     def _postings(self) -> Matrix:
@@ -138,7 +116,6 @@ class NearestByMeaning(LabelledNeighbours):
     nearest documents that have it, each to the power of `SHARPNESS`.
     """
 
-    kind = "nearest labelled documents by meaning"
     meaning = "labels of labelled documents close in meaning"
 
     def __init__(
@@ -175,17 +152,14 @@ class NearestByMeaning(LabelledNeighbours):
         similarities.eliminate_zeros()
         return self._counted(similarities)
 
-    def save(self, folder: Path) -> None:
-        """Write the vectors and labels of the labelled documents."""
-        super().save(folder)
-        write_arrays(folder, {"vectors": self.vectors})
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {**super().state(), "vectors": self.vectors, "shares": self.shares}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        gold, k, neighbours, shares = cls.read_labels(folder, labels)
-        vectors = read_array(folder, "vectors", np.float16, (len(gold), None))
-        return cls(labels, vectors, gold, k, neighbours, shares)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the stage of a saved state, for the same labels."""
+        return cls(labels, state["vectors"], *cls.read_state(state), state["shares"])
 
     @cached_property
     def _transposed(self) -> Floats:

@@ -1,14 +1,13 @@
 """Re-rank candidates with a cross-encoder, which reads document and label together."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from tagwright.core.checked import AtLeastOne, Checked
-from tagwright.core.saved import read_manifest, read_options, write_manifest
+from tagwright.core.saved import saved_folder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.device import model_settings
 from tagwright.stages.evidence import text_of
@@ -58,14 +57,13 @@ class CrossEncoderReranker(Stage):
         """Return a copy for other labels; nothing is computed."""
         return CrossEncoderReranker(labels, self.encoder, self.options)
 
-    def save(self, folder: Path) -> None:
-        """Write the encoder and the options."""
-        self.encoder.save(folder / "encoder")
-        write_manifest(folder, "cross", {"options": asdict(self.options)})
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of: the options and the encoder."""
+        return {"options": self.options, "encoder": self.encoder}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote. Raises ModelError when a part is missing or damaged."""
-        options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the stage of a saved state."""
         with model_settings(offline=True):  # it lies in the folder, or is missing
-            return cls(labels, CrossEncoder.load(str(folder / "encoder")), options)
+            encoder = CrossEncoder.load(str(saved_folder(state, "encoder")))
+        return cls(labels, encoder, RerankerOptions(**state["options"]))

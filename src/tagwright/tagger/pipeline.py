@@ -1,7 +1,7 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,27 +14,26 @@ from tagwright.combining.steps import Contribution, Contributions, Estimate, Ste
 from tagwright.combining.thresholds import Thresholds
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
-from tagwright.core.checked import named_arguments, show
+from tagwright.core.checked import build, named_arguments, show
 from tagwright.core.display import html_table, mark_spans, plural
 from tagwright.core.progress import silence
 from tagwright.core.saved import (
     VOCABULARY,
-    check_files,
-    digests,
+    damaged,
     is_folder_name,
     pack,
-    read_manifest,
-    read_options,
+    read_state,
+    saved_folder,
     unpack,
-    write_manifest,
+    write_state,
 )
 from tagwright.core.versions import in_use
 from tagwright.data.texts import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary
 from tagwright.defaults import MAX_LABELS
-from tagwright.errors import ConfigError, InputError, ModelError, option
+from tagwright.errors import ConfigError, InputError, one_line_of, option
 from tagwright.graph.neighbours import NetworkEvidence
-from tagwright.registry import load_part, load_retriever, saved_kind
+from tagwright.registry import load_part, load_retriever, saved_part
 from tagwright.stages.by_language import ByLanguage, unwrap_stage
 from tagwright.stages.evidence import ComparesWords
 from tagwright.stages.names.exact_match import share_tries
@@ -47,9 +46,6 @@ from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_non
 
 KIND = "tagger"
 "The kind in the manifest of a saved tagger."
-
-_STEPS = "steps"
-"The folder in a saved tagger with a folder for each step of its ranking."
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
@@ -515,35 +511,26 @@ class Tagger:
         with replace_folder(folder, KIND, overwrite=overwrite) as target:
             self.write(target)
 
-    def write_as_is(self, folder: Path) -> None:
-        """Write what was made so far into an existing folder, without encoding further labels."""
-        self._write(folder, as_is=True)
-
     def write(self, folder: Path) -> None:
         """Write into an existing folder, which the caller puts in place atomically.
 
         Files that are there already are logs: they are listed as parts of the tagger, but may change or be removed.
         """
-        self._write(folder, as_is=False)
+        for stage in self.stages.values():
+            stage.complete()
+        self.write_as_is(folder)
 
-    def _write(self, folder: Path, *, as_is: bool) -> None:
-        logs = digests(folder)
-        content = {
-            "retrievers": {name: saved_kind(stage, "stages") for name, stage in self.retrievers.items()},
-            "rerankers": {name: saved_kind(stage, "stages") for name, stage in self.rerankers.items()},
-            "pool": asdict(self.pool),
-            _STEPS: [saved_kind(step, "steps") for step in self.steps],
+    def write_as_is(self, folder: Path) -> None:
+        """Write what was made so far into an existing folder, without encoding further labels."""
+        state = {
+            VOCABULARY: self.vocabulary,
+            "retrievers": {name: saved_part(stage, "stages") for name, stage in self.retrievers.items()},
+            "rerankers": {name: saved_part(stage, "stages") for name, stage in self.rerankers.items()},
+            "pool": self.pool,
+            "steps": [saved_part(step, "steps") for step in self.steps],
             "training": self.training,
         }
-        (folder / VOCABULARY).mkdir()
-        self.vocabulary.save(folder / VOCABULARY)
-        writers = {name: stage.save_as_is if as_is else stage.save for name, stage in self.stages.items()}
-        writers |= {f"{_STEPS}/{number}": step.save for number, step in enumerate(self.steps)}
-        for name, write in writers.items():
-            (folder / name).mkdir(parents=True)
-            write(folder / name)
-        files = {name: known for name, known in digests(folder).items() if name not in logs}
-        write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
+        write_state(folder, KIND, state)
 
     @classmethod
     def load(cls, folder: Path | str, *, verify: bool = False) -> Self:
@@ -561,23 +548,16 @@ class Tagger:
 
     @classmethod
     def _read(cls, folder: Path, verify: bool) -> Self:
-        manifest = read_manifest(folder, KIND)
-        kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
-        training = manifest.get("training", {})
-        if not all(isinstance(kind, dict) and all(map(is_folder_name, kind)) for kind in kinds):
-            raise ModelError(f"{folder}: is damaged (its stages have no proper names); save the tagger again")
-        if not isinstance(training, dict):
-            raise ModelError(f"{folder}: is damaged (training is no table); save the tagger again")
-        check_files(folder, manifest.get("files", {}), whole=verify)
+        state = read_state(folder, KIND, whole=verify)
         try:
-            vocabulary = Vocabulary.load(folder / VOCABULARY)
-            retrievers = {name: load_retriever(kind, folder / name, vocabulary) for name, kind in kinds[0].items()}
-            rerankers = {name: load_part("stages", kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
-            steps = _load_steps(manifest, folder, vocabulary)
-            pool = read_options(folder, PoolOptions, manifest.get("pool"))
-            return cls(vocabulary, retrievers, share_tries(rerankers, retrievers), pool, steps, training)
-        except (ConfigError, InputError) as error:
-            raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
+            vocabulary = Vocabulary.load(saved_folder(state, VOCABULARY))
+            retrievers = {name: load_retriever(saved, vocabulary) for name, saved in state["retrievers"].items()}
+            rerankers = {name: load_part("stages", saved, vocabulary) for name, saved in state["rerankers"].items()}
+            steps = tuple(load_part("steps", saved, vocabulary) for saved in state["steps"])
+            pool, rerankers = build(PoolOptions, state["pool"]), share_tries(rerankers, retrievers)
+            return cls(vocabulary, retrievers, rerankers, pool, steps, state["training"])
+        except (ConfigError, InputError, LookupError, AttributeError, TypeError, ValueError) as error:
+            raise damaged(folder, one_line_of(error, 1000)) from None
 
     def named(self, run: Run) -> Iterator[Suggestions]:
         """The suggestions of each document of a run over the vocabulary in turn, best first."""
@@ -590,14 +570,6 @@ class Tagger:
         nones = list_or_nones(run.none, len(run))
         for start, end, none in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), nones, strict=True):
             yield Suggestions(suggestions[start:end], none=none)
-
-
-def _load_steps(manifest: Mapping[str, Any], folder: Path, labels: Vocabulary) -> tuple[Step, ...]:
-    kinds = manifest.get(_STEPS)
-    if not (isinstance(kinds, list) and kinds):
-        raise ModelError(f"{folder}: is damaged (it names no steps of a ranking); save the tagger again")
-    places = (folder / _STEPS / str(number) for number in range(len(kinds)))
-    return tuple(load_part("steps", kind, place, labels) for kind, place in zip(kinds, places, strict=True))
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

@@ -1,13 +1,16 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.saved import KIND, saved
 
+from tagwright.core.saved import read_state
 from tagwright.errors import ModelError
 from tagwright.stages.dense import index as label_index
-from tagwright.stages.dense.index import Index, Storage, Vectors, recall
+from tagwright.stages.dense.index import Index, Search, Storage, Vectors, recall
 from tagwright.types import Floats
 
 
@@ -127,9 +130,9 @@ def test_an_index_proposes_at_most_twice_and_at_most_a_hundred_more(
 def test_vectors_and_index_are_memory_mapped(tmp_path: Path) -> None:
     vectors, texts = Vectors.of(unit_vectors(1000), "float16"), unit_vectors(20, seed=1)
     index = Index.build(vectors, "IVF16,SQ8")
-    vectors.save(tmp_path)
-    index.save(tmp_path)
-    mapped, mapped_index = Vectors.load(tmp_path, "float16", (1000, 8)), Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))
+    search = Search.from_state(saved(Search(vectors, "ivf", replace(index, effort=4)), tmp_path), "ivf")
+    mapped, mapped_index = search.vectors, search.index
+    assert mapped_index
     assert not mapped.codes.flags.owndata  # but the file
     assert str(mapped_index) == "IVF16,SQ8, nprobe 4"
     np.testing.assert_array_equal(mapped[:], vectors[:])
@@ -137,22 +140,14 @@ def test_vectors_and_index_are_memory_mapped(tmp_path: Path) -> None:
     assert mapped_index.nearest(mapped, texts, 5).labels.tolist() == expected.labels.tolist()
 
 
-@pytest.mark.parametrize(("storage", "shape"), [("float16", (5, 8)), ("float32", (4, 8)), ("float32", (5, 7))])
-def test_vectors_of_another_shape_or_type_are_refused(tmp_path: Path, storage: Storage, shape: tuple[int, int]) -> None:
-    Vectors.of(unit_vectors(5), "float32").save(tmp_path)
-    with pytest.raises(ModelError, match="save the model again"):
-        Vectors.load(tmp_path, storage, shape)
-
-
 def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
-    Index.build(Vectors.of(unit_vectors(1000), "float32"), "IVF16,SQ8").save(tmp_path)
-    path = tmp_path / "index.faiss"
-    with pytest.raises(ModelError, match=r"holds 1000 vectors of 8, expected \(999, 8\)"):
-        Index.load(tmp_path, "IVF16,SQ8", 4, (999, 8))
-    for content in (path.read_bytes()[:2000], b"not an index", b""):
+    saved(Index.build(Vectors.of(unit_vectors(1000), "float32"), "IVF16,SQ8"), tmp_path)
+    path = tmp_path / "file" / "index.faiss"
+    whole = path.read_bytes()
+    for content in (whole[:2000], whole[:-1] + b"\0\0", b""):
         path.write_bytes(content)
-        with pytest.raises(ModelError, match="cannot be read"):
-            Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))
+        with pytest.raises(ModelError, match=r"is damaged \(the (size|checksum) of file/index.faiss differs\)"):
+            read_state(tmp_path, KIND)
     path.unlink()
-    with pytest.raises(ModelError, match="cannot be read"):
-        Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))
+    with pytest.raises(ModelError, match="is missing"):
+        read_state(tmp_path, KIND)

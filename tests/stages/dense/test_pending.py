@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.saved import saved
 from tests.tiny import tiny_encoder
 
 from tagwright.combining.weighted_sum import WeightedSum
@@ -88,10 +89,9 @@ def test_proposed_labels_are_ranked_by_their_cosines(encoder: BiEncoder) -> None
 def test_a_saved_stage_is_whole_and_answers_as_before(encoder: BiEncoder, tmp_path: Path) -> None:
     documents = [DOCUMENT, Document("e", title="money bank"), Document("f")]
     lazy = Dense(LABELS, encoder, OPTIONS)
-    before, folder = lazy(documents), tmp_path / "saved"
-    folder.mkdir()
-    lazy.save(folder)
-    loaded = Dense.load(folder, LABELS)
+    before = lazy(documents)
+    lazy.complete()
+    loaded = Dense.from_state(saved(lazy, tmp_path), LABELS)
     assert loaded.missing == lazy.missing == 0
     after = loaded(documents)
     assert after.labels.tolist() == before.labels.tolist()
@@ -113,13 +113,12 @@ def test_many_rough_vectors_have_an_index_which_is_saved(
     encoder: BiEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
-    folder = tmp_path / "saved"
-    folder.mkdir()
     stage = Dense(LABELS, encoder, DenseOptions(proposed=10, index="hnsw"))
-    stage.save(folder)
-    assert (folder / "rough" / "index.faiss").is_file()
-    assert not (folder / "index.faiss").exists()
-    loaded = Dense.load(folder, LABELS)
+    stage.complete()
+    loaded = Dense.from_state(saved(stage, tmp_path), LABELS)
+    assert [file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.faiss")] == [
+        "rough/index/file/index.faiss"
+    ]
     assert "HNSW32" in stage.describe()
     assert loaded([DOCUMENT]).labels.tolist() == stage([DOCUMENT]).labels.tolist()
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.saved import saved
 
-from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.prompts import Role
-from tagwright.errors import ModelError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense import index as label_index
 from tagwright.text.words import ANALYSIS, words
@@ -41,7 +40,7 @@ class BagOfWords:
         return vectors
 
     def save(self, folder: Path) -> None:
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "name").write_text(self.name)
 
 
@@ -133,10 +132,7 @@ def test_saved_and_loaded_it_gives_the_same(tmp_path: Path, index: Any, monkeypa
     monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
     labels = [*LABELS, *(Label(f"t{i}", (f"topic{i}",)) for i in range(300))]
     stage = Dense(labels, BagOfWords(), DenseOptions(index=index, k=7))
-    stage.save(tmp_path)
-    asked: list[str] = []
-    loaded = Dense.load(tmp_path, labels, lambda name: asked.append(name) or BagOfWords())  # type: ignore[func-returns-value]
-    assert asked == [str(tmp_path / "encoder")]
+    loaded = Dense.from_state(saved(stage, tmp_path), labels, BagOfWords())
     assert (tmp_path / "encoder/name").read_text() == "bag"
     assert not loaded.vectors.codes.flags.owndata  # but the file
     assert (loaded.options, loaded.describe()) == (stage.options, stage.describe())
@@ -144,28 +140,9 @@ def test_saved_and_loaded_it_gives_the_same(tmp_path: Path, index: Any, monkeypa
 
 
 def test_the_packaged_encoder_is_not_saved_again(tmp_path: Path) -> None:
-    Dense(LABELS, BagOfWords("minilm")).save(tmp_path)
+    state = saved(Dense(LABELS, BagOfWords("minilm")), tmp_path)
     assert not (tmp_path / "encoder").exists()
-    asked: list[str] = []
-    Dense.load(tmp_path, LABELS, lambda name: asked.append(name) or BagOfWords())  # type: ignore[func-returns-value]
-    assert asked == ["minilm"]
-
-
-def test_a_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    Dense(LABELS, BagOfWords()).save(tmp_path)
-    with pytest.raises(ModelError, match=r"label vectors are \(3, 64\) float16, expected \(2, 64\) float16"):
-        Dense.load(tmp_path, LABELS[:2], lambda _: BagOfWords())
-    with pytest.raises(ModelError, match=r"expected \(3, 32\)"):
-        Dense.load(tmp_path, LABELS, lambda _: BagOfWords(dim=32))
-
-
-@pytest.mark.parametrize("change", [{"options": {"k": 0}}, {"options": {"l": 1}}, {"index": {"name": "IVF1,SQ8"}}])
-def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    Dense(LABELS, BagOfWords()).save(tmp_path)
-    content = read_manifest(tmp_path, "dense")
-    write_manifest(tmp_path, "dense", {**content, **change})
-    with pytest.raises(ModelError, match="manifest cannot be read"):
-        Dense.load(tmp_path, LABELS, lambda _: BagOfWords())
+    assert Dense.from_state({**state, "record": None}, LABELS).encoder.name == "minilm"
 
 
 def test_an_index_is_built_once_and_answers_the_first_query_too(monkeypatch: pytest.MonkeyPatch) -> None:

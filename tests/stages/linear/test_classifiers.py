@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ModelError
 from tagwright.papers.label_trees import Trees, fit_trees
 from tagwright.stages.linear.stage import Linear
 from tagwright.stages.linear.svm import SvmOptions, fit_svm
@@ -86,12 +83,6 @@ def test_labels_that_stay_are_found_at_their_new_place_and_new_ones_score_0(stag
     np.testing.assert_allclose(other.score(other.read(QUERIES), Run.from_rows([[2], [1], []])), before, rtol=1e-5)
     assert other.score(other.read(QUERIES), Run.from_rows([[0], [], []])).tolist() == [0]
     assert best(other.with_labels([LABELS[1]])(QUERIES))[1] == 0
-
-
-def test_a_stage_saved_for_other_labels_is_an_error(stage: Linear | Trees, tmp_path: Path) -> None:
-    stage.save(tmp_path)
-    with pytest.raises(ModelError, match="save the model again"):
-        type(stage).load(tmp_path, LABELS[:2])
 
 
 def test_only_the_best_k_are_given(svm: Linear, trees: Trees) -> None:

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random
 
-from tagwright.errors import ModelError
-from tagwright.papers.label_trees import LabelTrees
 from tagwright.stages.linear import stage as linear_weights
 from tagwright.stages.linear.stage import LinearModel
 
@@ -50,12 +46,3 @@ def test_labels_can_be_taken_in_any_order_and_be_new() -> None:
     assert taken.weights.toarray().tolist() == [[0, 1, 1, -4], [0, 0, 0, 0], [2, 0, -1, 0.5]]
     assert taken.bias.tolist() == [-0.5, -np.inf, -1.0]
     assert MODEL.weights.nnz == 6
-
-
-def test_damaged_models_are_errors(tmp_path: Path) -> None:
-    MODEL.save(tmp_path)
-    np.save(tmp_path / "indptr.npy", np.zeros(2, np.int32))
-    with pytest.raises(ModelError, match="cannot be read"):
-        LinearModel.load(tmp_path)
-    with pytest.raises(ModelError, match="expected a saved label trees"):
-        LabelTrees.load(tmp_path)

@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagwright.core.saved import write_manifest
-from tagwright.errors import ModelError
 from tagwright.stages.names import patterns as names_module
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.text.words import ANALYSIS, words
@@ -243,10 +240,3 @@ def test_empty_vocabulary_and_no_documents() -> None:
     assert ExactMatch([])([Document("d", "Bees")]).indptr.tolist() == [0, 0]
     assert len(ExactMatch(vocabulary("Bee"))([])) == 0
     assert len(ExactMatch(vocabulary("?!"))([Document("d", "?!")]).labels) == 0
-
-
-@pytest.mark.parametrize("content", [{}, {"options": {"stemmer": "english"}}, {"options": {"stem": "klingon"}}])
-def test_damaged_options_are_an_error_that_names_the_folder(tmp_path: Path, content: dict[str, object]) -> None:
-    write_manifest(tmp_path, "exact_match", content)
-    with pytest.raises(ModelError, match=str(tmp_path)):
-        ExactMatch.load(tmp_path, [])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from tests.saved import again
 
-from tagwright.errors import ModelError
 from tagwright.stages.names.exact_match import EVERYDAY, TitleMatch
 from tagwright.types import Document, Label, Run
 
@@ -49,17 +47,8 @@ def test_the_evidence_span_is_the_name_in_the_title_with_its_score(stage: TitleM
     assert stage.spans(NAMED, [1, 0]) == [(), (quote,)]
 
 
-def test_a_stage_is_saved_and_follows_other_labels(stage: TitleMatch, tmp_path: Path) -> None:
-    stage.save(tmp_path)
-    loaded = TitleMatch.load(tmp_path, LABELS)
+def test_a_stage_is_saved_and_follows_other_labels(stage: TitleMatch) -> None:
+    loaded = again(stage, LABELS)
     assert loaded.options == stage.options
     assert loaded.read([NAMED]).scores.tolist() == stage.read([NAMED]).scores.tolist()
     assert loaded.with_labels(LABELS[2:]).read([NAMED]).labels.tolist() == []
-
-
-def test_damaged_options_are_a_model_error(stage: TitleMatch, tmp_path: Path) -> None:
-    stage.save(tmp_path)
-    path = tmp_path / "manifest.json"
-    path.write_text(path.read_text().replace("min_characters", "min_chars"))
-    with pytest.raises(ModelError, match='wrong options: unknown option "min_chars"'):
-        TitleMatch.load(tmp_path, LABELS)

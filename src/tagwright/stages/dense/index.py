@@ -17,13 +17,14 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.checked import show
 from tagwright.core.extras import require
-from tagwright.core.saved import digest, read_array, read_manifest, read_number, write_arrays, write_manifest
+from tagwright.core.saved import saved_folder
 from tagwright.data.sparse_arrays import largest_cells
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.layers import normalize_in_place
 from tagwright.encoders.sentence_transformer import cached_once
-from tagwright.errors import ModelError
+from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats, Label, Longs, Run
 
 T = TypeVar("T", bound=Hashable)
@@ -42,6 +43,9 @@ QUERIES = 256
 
 BLOCK = 1 << 16
 "Vectors that are converted to float32 together."
+
+FILE = "index.faiss"
+"The name of the file that FAISS writes."
 
 MORE = 100
 "Extra vectors that an index proposes beside the k requested ones, because it stores one byte per number."
@@ -144,21 +148,6 @@ class Vectors:
         for start in range(0, len(self), BLOCK):
             yield start, self[start : start + BLOCK]
 
-    def save(self, folder: Path) -> None:
-        """Write `vectors.npy`."""
-        write_arrays(folder, {"vectors": self.codes})
-
-    @classmethod
-    def load(cls, folder: Path, storage: Storage, shape: tuple[int, int]) -> Vectors:
-        """Memory-map what `save` wrote. Raises ModelError when it is not of this storage and shape (n, dim)."""
-        codes = read_array(folder, "vectors")
-        if codes.dtype != storage or codes.shape != shape:
-            raise ModelError(
-                f"{folder}: label vectors are {codes.shape} {codes.dtype}, expected {shape} {storage} for these labels "
-                "and this encoder; save the model again"
-            )
-        return cls(codes)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index:
@@ -190,36 +179,20 @@ class Index:
         indptr = np.concatenate([[0], np.cumsum(is_found.sum(axis=1))])
         return Run.of(indptr, rows, vectors.cosines(queries, pairs, rows)).top(k)
 
-    def save(self, folder: Path) -> None:
-        """Write `index.faiss`, and its checksum: FAISS trusts everything that it reads."""
-        import faiss
-
-        path = folder / "index.faiss"
-        faiss.write_index(self.faiss, str(path))
-        path.with_suffix(".checksum").write_text(digest(path), encoding="ascii")
+    def state(self) -> dict[str, Any]:
+        """Return what a saved index is made of; its file is written by FAISS."""
+        return {"name": self.name, "effort": self.effort, "file": _File(self.faiss)}
 
     @classmethod
-    def load(cls, folder: Path, name: str, effort: int, shape: tuple[int, int]) -> Index:
-        """Memory-map what `save` wrote. Raises ModelError when it is damaged or not of this shape (n, dim)."""
-        require(f"{folder}: its index", "faiss")
+    def from_state(cls, state: Mapping[str, Any]) -> Index:
+        """Memory-map the index of a saved state. Raises ConfigError where FAISS is not installed."""
+        require("the index of label vectors", "faiss")
         import faiss
 
-        path = folder / "index.faiss"
-        try:
-            expected = path.with_suffix(".checksum").read_bytes()
-        except OSError:
-            raise ModelError(f"{path}: cannot be read (it has no checksum); save the model again") from None
-        if digest(path).encode("ascii") != expected:
-            raise ModelError(f"{path}: cannot be read (its checksum differs: damaged); save the model again")
-        try:
-            index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
-            if (index.ntotal, index.d) != shape:
-                raise ModelError(
-                    f"{path}: holds {index.ntotal} vectors of {index.d}, expected {shape}; save the model again"
-                )
-            return cls(index, name, effort)
-        except RuntimeError as error:  # also if the file holds an index of another kind
-            raise ModelError(f"{path}: cannot be read ({str(error).splitlines()[-1]}); save the model again") from None
+        name = state["name"]
+        if not re.fullmatch(r"(IVF\d{1,7}|HNSW32),SQ8", name):
+            raise ConfigError(f"an index is called {show(name)}")
+        return cls(faiss.read_index(str(saved_folder(state, "file") / FILE), faiss.IO_FLAG_MMAP), name, state["effort"])
 
     def __post_init__(self) -> None:
         import faiss
@@ -247,25 +220,28 @@ class Search:
         index = self.index
         return index.nearest(self.vectors, queries, k) if index else self.vectors.nearest(queries, k)
 
-    def save(self, folder: Path, *, with_index: bool = True) -> Mapping[str, object] | None:
-        """Write the vectors, and the index if there is one. Returns what the manifest must say for `load`."""
-        self.vectors.save(folder)
-        index = self.index if with_index else None
-        if index is None:
-            return None
-        index.save(folder)
-        return {"name": index.name, "effort": index.effort}
+    def state(self) -> dict[str, Any]:
+        """Return what a saved search is made of: the vectors, and the index if there is one, or is needed."""
+        return {"vectors": self.vectors.codes, "index": self.index}
 
     @classmethod
-    def load(cls, folder: Path, described: object, storage: Storage, kind: Kind, shape: tuple[int, int]) -> Search:
-        """Memory-map what `save` wrote; described: what it returned. Raises ModelError when that is damaged."""
-        vectors, index = Vectors.load(folder, storage, shape), None
-        if described is not None:
-            name = str(described.get("name")) if isinstance(described, dict) else ""
-            if not isinstance(described, dict) or not re.fullmatch(r"(IVF\d{1,7}|HNSW32),SQ8", name):
-                raise ModelError(f"{folder}: manifest cannot be read (an index {name[:100]!r}); save the model again")
-            index = Index.load(folder, name, read_number(folder, described, "effort"), shape)
-        return cls(vectors, kind, index)
+    def from_state(cls, state: Mapping[str, Any], kind: Kind) -> Search:
+        """Make the search of a saved state."""
+        index = state["index"]
+        return cls(Vectors(state["vectors"]), kind, index and Index.from_state(index))
+
+
+@dataclass(frozen=True)
+class _File:
+    """Writes an index as FAISS reads it."""
+
+    faiss: Any
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        import faiss
+
+        faiss.write_index(self.faiss, str(folder / FILE))
 
 
 def index_name(kind: Kind, size: int) -> str | None:
@@ -373,18 +349,6 @@ class RoughLabels:
     @cached_once
     def _sketch(self) -> Sketch | None:
         return self._make_sketch()
-
-    def save(self, folder: Path) -> None:
-        """Write the rough vectors of the labels and their index into an existing folder."""
-        write_manifest(folder, "rough labels", {"index": self.search.save(folder)})
-
-    @classmethod
-    def load(
-        cls, folder: Path, shape: tuple[int, int], kind: Kind, make_sketch: Callable[[], Sketch | None]
-    ) -> RoughLabels:
-        """Memory-map what `save` wrote. Raises ModelError when it is damaged or not of this shape (labels, dim)."""
-        described = read_manifest(folder, "rough labels").get("index")
-        return cls(Search.load(folder, described, "float16", kind, shape), make_sketch)
 
 
 Views: TypeAlias = Callable[[Sequence[Label]], list[tuple[str, ...]]]

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagwright.core.checked import AtLeastOne, Checked
-from tagwright.core.saved import read_manifest, read_options, write_manifest
+from tagwright.core.checked import AtLeastOne, Checked, build
+from tagwright.core.saved import saved_folder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED
 from tagwright.encoders.prompts import Role
-from tagwright.errors import ModelError, setting
+from tagwright.errors import setting
 from tagwright.stages.dense.index import (
     Index,
     Kind,
@@ -90,7 +90,7 @@ class TextEncoder(Protocol):
         ...
 
     def save(self, folder: Path) -> None:
-        """Write into a new folder, to be loaded from there."""
+        """Write into an existing empty folder, to be loaded from there."""
         ...
 
 
@@ -290,53 +290,43 @@ class Dense(Retriever):
             parts.append(f"{self.missing:,} not encoded yet")
         return ", ".join(parts)
 
-    def save(self, folder: Path) -> None:
-        """Write the label vectors and their index, and the encoder unless it is the packaged one."""
+    def complete(self) -> None:
+        """Encode the labels that are not encoded yet."""
         self.encode_labels()
-        self.save_as_is(folder)
 
-    def save_as_is(self, folder: Path, *, with_encoder: bool = True) -> None:
-        """Write the same, without label vectors if some are not encoded yet: they are encoded when they are needed.
-
-        with_encoder: whether the encoder is written, as in no other folder yet.
-        """
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of; label vectors only if all are encoded, no index where some propose."""
         search = None if self._pending else self.search
-        index = search.save(folder, with_index=self._rough is None) if search else None
-        if self._rough:
-            (folder / "rough").mkdir()
-            self._rough.save(folder / "rough")
-        packaged = self.encoder.name == PACKAGED
-        if with_encoder and not packaged:
-            self.encoder.save(folder / "encoder")
-        record = getattr(self.encoder, "record", None)
-        content = {"options": asdict(self.options), "packaged_encoder": packaged, "encoder": record}
-        proposing = {"index": index, "rough": self._rough is not None, "pending": search is None}
-        write_manifest(folder, "dense", {**content, **proposing})
+        if search and self._rough:
+            search = Search(search.vectors, "exact")
+        return {
+            "options": self.options,
+            "encoder": None if self.encoder.name == PACKAGED else self.encoder,
+            "record": getattr(self.encoder, "record", None),
+            "search": search,
+            "rough": self._rough and self._rough.search,
+        }
 
     @classmethod
-    def load(
-        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
-    ) -> Dense:
-        """Memory-map what `save` wrote, for the same labels. load_encoder gets the packaged name or a folder.
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label], encoder: TextEncoder | None = None) -> Dense:
+        """Make the stage of a saved state, for the same labels.
 
-        None: a BiEncoder with the requested prompts and precision; the log says when this machine computes in another
-        precision. Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
+        encoder: None: a BiEncoder with the requested prompts and precision; the log says when this machine computes in
+        another precision. Raises ModelError when it is missing or damaged.
         """
-        manifest = read_manifest(folder, "dense")
-        options = read_options(folder, DenseOptions, manifest.get("options"))
-        packaged = manifest.get("packaged_encoder")
-        if not isinstance(packaged, bool):
-            raise ModelError(f"{folder}: the manifest names no encoder; save the model again")
-        name = PACKAGED if packaged else str(folder / "encoder")
-        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("encoder"))
-        shape = (len(labels), encoder.dim)
-        search = None
-        if not manifest.get("pending", False):
-            search = Search.load(folder, manifest.get("index"), options.storage, options.index, shape)
-        rough = None
-        if manifest.get("rough") and isinstance(encoder, BiEncoder):
-            rough = RoughLabels.load(folder / "rough", shape, options.index, encoder.sketch)
-        return cls(labels, encoder, options, search, rough)
+        options, search, rough = build(DenseOptions, state["options"]), state["search"], state["rough"]
+        if encoder is None:
+            folder = saved_folder(state, "encoder") if state["encoder"] else PACKAGED
+            encoder = BiEncoder.load_saved(str(folder), state["record"])
+        return cls(
+            labels,
+            encoder,
+            options,
+            search and Search.from_state(search, options.index),
+            RoughLabels(Search.from_state(rough, options.index), encoder.sketch)
+            if rough and isinstance(encoder, BiEncoder)
+            else None,
+        )
 
     def _sketched(self) -> RoughLabels | None:
         """The rough vectors that propose labels, where the options ask for them and the encoder has any."""

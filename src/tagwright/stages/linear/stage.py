@@ -3,17 +3,14 @@
 The classifiers are trained by stages/linear/svm.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.data.bags import BagOfWords
-from tagwright.data.sparse_arrays import Matrix, largest_products, read_matrix, write_matrix
-from tagwright.errors import ModelError
+from tagwright.data.sparse_arrays import Matrix, largest_products, matrix_of, matrix_state
 from tagwright.stages.evidence import first_places, strongest_spans
 from tagwright.text.words import word_spans, words
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, places_of
@@ -79,22 +76,16 @@ class Linear(Retriever):
         """Return a copy for another vocabulary: weights are kept by id; new labels score 0."""
         return Linear(labels, self.bag, self.model.take(places_of(labels, self.labels)), self.k)
 
-    def save(self, folder: Path) -> None:
-        """Write the words and the weights."""
-        write_manifest(folder, "linear stage", {"k": self.k})
-        save_parts(folder, self.bag, self.model.save)
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        model = {"weights": matrix_state(self.model.weights), "bias": self.model.bias}
+        return {"k": self.k, "words": self.bag, "model": model}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        k = read_number(folder, read_manifest(folder, "linear stage"), "k")
-        bag, model = BagOfWords.load(folder / "words"), LinearModel.load(folder / "model")
-        if model.weights.shape != (len(labels), len(bag.words)):
-            raise ModelError(
-                f"{folder}: weights for {model.weights.shape} labels and words, expected "
-                f"({len(labels)}, {len(bag.words)}); save the model again"
-            )
-        return cls(labels, bag, model, k)
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Make the stage of a saved state, for the same labels."""
+        model = LinearModel(matrix_of(state["model"]["weights"]), state["model"]["bias"])
+        return cls(labels, BagOfWords.from_state(state["words"]), model, state["k"])
 
 
 class LinearModel:
@@ -147,21 +138,6 @@ class LinearModel:
         chosen.eliminate_zeros()
         return LinearModel(chosen, np.where(labels < 0, np.float32(-np.inf), self.bias[labels]))
 
-    def save(self, folder: Path) -> None:
-        """Write into an existing folder."""
-        write_manifest(folder, "linear model", {"words": self.weights.shape[1]})
-        write_matrix(folder, self.weights)
-        write_arrays(folder, {"bias": self.bias})
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Memory-map what `save` wrote. Raises ModelError when it is missing or damaged."""
-        words = read_number(folder, read_manifest(folder, "linear model"), "words")
-        bias: Floats = read_array(folder, "bias", np.float32, (None,), finite=False)
-        if np.isnan(bias).any() or (bias == np.inf).any():
-            raise ModelError(f"{folder / 'bias.npy'}: cannot be read (holds no numbers); save the model again")
-        return cls(read_matrix(folder, (len(bias), words)), bias)
-
     @cached_property
     def _words(self) -> Matrix:
         return self.weights.T.tocsr()
@@ -173,10 +149,3 @@ class LinearModel:
 
         biases = csr_matrix(self.bias[self.known][:, None])
         return hstack([self.weights[self.known], biases], format="csr").T.tocsr()
-
-
-def save_parts(folder: Path, bag: BagOfWords, save_model: Callable[[Path], None]) -> None:
-    """Write the words and a model over them, each into a folder of its own."""
-    for name, save in (("words", bag.save), ("model", save_model)):
-        (folder / name).mkdir()
-        save(folder / name)

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked
-from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.stages.evidence import ComparesWords, FindsAtOnce, strongest_spans
 from tagwright.stages.names.patterns import SHARED, NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
@@ -126,18 +124,16 @@ class ExactMatch(FindsAtOnce, ComparesWords):
             )
         return evidence
 
-    def save(self, folder: Path) -> None:
-        """Write the options and the names."""
-        self._names.save(folder)
-        write_manifest(folder, "exact_match", {"options": asdict(self.options)})
+    def state(self) -> dict[str, Any]:
+        """Return what a saved stage is made of."""
+        return {"options": self.options, "names": self._names}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, "exact_match")
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Make the stage of a saved state, for the same labels."""
         stage = cls.__new__(cls)
-        stage.options = read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1)
-        stage._set(NamePatterns.load(folder, len(labels)))
+        stage.options = ExactMatchOptions(**state["options"])
+        stage._set(NamePatterns.from_state(state["names"]))
         return stage
 
     def _set(self, names: NamePatterns) -> None:
@@ -243,15 +239,14 @@ class TitleMatch(ComparesWords):
         names = (stage for stage in stages.values() if isinstance(stage, ExactMatch) and stage.fits(self.options))
         return TitleMatch(self.labels, self.options, next(names, None))
 
-    def save(self, folder: Path) -> None:
-        """Write the options; the rest comes from the labels."""
-        write_manifest(folder, "title_match", {"options": asdict(self.options)})
+    def state(self) -> dict[str, Any]:
+        """Return the options; the rest comes from the labels."""
+        return {"options": self.options}
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Build again with the saved options. Raises ModelError when they are missing or invalid."""
-        manifest = read_manifest(folder, "title_match")
-        return cls(labels, read_options(folder, ExactMatchOptions, manifest.get("options"), analysis=1))
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
+        """Build again with the saved options."""
+        return cls(labels, ExactMatchOptions(**state["options"]))
 
 
 def find_unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[tuple[Label, str]]:

@@ -11,15 +11,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tagwright.core.saved import read_array, write_arrays
-from tagwright.data.sparse_arrays import read_matrix, write_matrix
-from tagwright.data.string_table import StringIndex, StringTable, check_places
+from tagwright.data.sparse_arrays import matrix_of, matrix_state
+from tagwright.data.string_table import StringIndex, StringTable
 from tagwright.stages.names.trie import WordTrie
 from tagwright.text.batch import Numbered
 from tagwright.text.language import make_fold, parse_all, stop_words
@@ -78,26 +76,24 @@ class NamePatterns:
         words = {known[stem]: number for number, stem in enumerate(order)}
         return cls(words, trie, spelled, [found.spellings[place] for place in spellings], bits)
 
-    def save(self, folder: Path) -> None:
-        """Write arrays into an existing folder."""
-        StringIndex.of(list(self.words)).save(folder, "words")
-        StringTable.of(self.spellings).save(folder, "spellings")
-        self.trie.save(folder)
-        write_arrays(folder, {"spelled": self.spelled})
-        (folder / "specificities").mkdir()
-        write_matrix(folder / "specificities", self.specificities)
+    def state(self) -> dict[str, Any]:
+        """Return what saved patterns are made of."""
+        return {
+            "words": StringIndex.of(list(self.words)),
+            "spellings": StringTable.of(self.spellings),
+            "spelled": self.spelled,
+            "trie": self.trie,
+            "specificities": matrix_state(self.specificities),
+        }
 
     @classmethod
-    def load(cls, folder: Path, labels: int) -> NamePatterns:
-        """Memory-map what `save` wrote. labels: their number. Raises ModelError when it is damaged."""
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the patterns of a saved state."""
         from scipy.sparse import csr_array
 
-        words = StringIndex.load(folder, "words")
-        spellings = StringTable.load(folder, "spellings")
-        spelled = read_array(folder, "spelled", np.int32, (None,))
-        check_places(folder / "spelled.npy", spelled + 1, len(spellings) + 1)
-        bits = csr_array(read_matrix(folder / "specificities", (len(spelled), labels), np.float64))
-        return cls(words, WordTrie.load(folder, len(words), len(spelled)), spelled, spellings, bits)
+        words, spellings = StringIndex.from_state(state["words"]), StringTable.from_state(state["spellings"])
+        trie, bits = WordTrie(**state["trie"]), csr_array(matrix_of(state["specificities"]))
+        return cls(words, trie, state["spelled"], spellings, bits)
 
 
 def information(labels_with_word: int, labels: int) -> float:

@@ -7,14 +7,10 @@ the same time, one word at a step, until none is left.
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tagwright.core.saved import read_array, write_arrays
-from tagwright.data.string_table import check_ends, check_places
-from tagwright.errors import ModelError
 from tagwright.types import Ints, Longs, Mask
 
 Matches: TypeAlias = tuple[Longs, Longs, Longs]
@@ -73,25 +69,9 @@ class WordTrie:
         order = np.lexsort((pattern, start, end))
         return pattern[order], start[order], end[order]
 
-    def save(self, folder: Path) -> None:
-        """Write four arrays."""
-        write_arrays(folder, {"trie_first": self.first, "trie_steps": self.keys})
-        write_arrays(folder, {"trie_ends": self.ends, "trie_patterns": self.patterns})
-
-    @classmethod
-    def load(cls, folder: Path, words: int, patterns: int) -> WordTrie:
-        """Memory-map what `save` wrote. words, patterns: their numbers. Raises ModelError when it is damaged."""
-        first = read_array(folder, "trie_first", np.int32, (words + 1,))
-        keys = read_array(folder, "trie_steps", np.int64, (None,))
-        ends = read_array(folder, "trie_ends", np.int64, (None,))
-        order = read_array(folder, "trie_patterns", np.int32, (patterns,))
-        check_ends(folder / "trie_ends.npy", ends, patterns)
-        check_places(folder / "trie_patterns.npy", order, patterns)
-        check_places(folder / "trie_steps.npy", keys, len(ends) * words)
-        check_places(folder / "trie_first.npy", first + 1, len(ends) - len(keys) + 1)
-        if first[-1] != -1:
-            raise ModelError(f"{folder}: the names are damaged; save the model again")
-        return cls(first, keys, ends, order)
+    def state(self) -> dict[str, Any]:
+        """Return what a saved trie is made of: the arguments of a new one."""
+        return {"first": self.first, "keys": self.keys, "ends": self.ends, "patterns": self.patterns}
 
     @cached_property
     def _inner(self) -> Mask:
