@@ -52,7 +52,8 @@ class Corpus(Sequence[Document]):
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata": {field:
         [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are positions),
         MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet and Arrow (extra `parquet`); papers, which are text,
-        HTML, JATS, TEI, PDF (extra `pdf`), Word, LaTeX, Markdown and what else pandoc reads (extra `documents`);
+        JATS, TEI, PDF (extra `pdf`), HTML (extra `html`), Word, LaTeX, Markdown and what else pandoc reads (extra
+        `documents`);
         catalogue records in MARC 21 (extra `marc`), MARCXML, PICA+ and Dublin Core; RIS, BibTeX, CSL JSON. The
         format is inferred from name and content unless it is given. Plain text on standard input is one document,
         "stdin". Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.

@@ -14,7 +14,7 @@ from tests.readers.word import word
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.documents.html import plain_text
+from tagwright.readers.documents.tags import plain_text
 from tagwright.text.words import raw_words
 
 
@@ -154,7 +154,7 @@ CASES = {
         "H2O",
         ("html", "csl", "pubmed"),
     ),
-    "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby><ruby>字<rt>ji</ruby>": ("漢 字", ("html",)),
+    "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby><ruby>字<rt>ji</rt></ruby>": ("漢 字", ("html",)),
     # what nobody sees
     "<del>honey</del><ins>bees</ins> <s>fly</s>": ("bees fly", ("html",)),
     "bees<span style='display: none'>17</span> <span hidden>no</span><template>no</template>": ("bees", ("html",)),

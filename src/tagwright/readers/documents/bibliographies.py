@@ -13,10 +13,10 @@ from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, label_by_field, to_documents
-from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.pandoc import latex_texts
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
+from tagwright.readers.documents.tags import without_markup
 from tagwright.readers.limits import convert_errors, largest_document, leave_out, leave_out_unreadable, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean

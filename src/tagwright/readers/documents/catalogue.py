@@ -16,9 +16,9 @@ from tagwright.data.texts import Columns
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.columns import remedy, split_labels
-from tagwright.readers.documents.html import without_markup
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
+from tagwright.readers.documents.tags import without_markup
 from tagwright.readers.limits import leave_out_unreadable
 from tagwright.types import Document, Section
 

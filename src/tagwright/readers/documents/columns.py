@@ -26,7 +26,7 @@ from tagwright.data.texts import Columns
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
 from tagwright.readers.account import say
-from tagwright.readers.documents.html import FORMATTING, plain_text, without_tags
+from tagwright.readers.documents.tags import FORMATTING, plain_text, without_tags
 from tagwright.readers.headers import (
     DOCUMENT,
     LIKE_LABELS,

@@ -21,10 +21,10 @@ from tempfile import TemporaryFile
 from typing import Any, TypeAlias
 
 from tagwright.errors import InputError
-from tagwright.readers.documents.html import TAG, element_name, plain_text
-from tagwright.readers.documents.markup import HTML, LINE, MARKS, formula, to_text
+from tagwright.readers.documents.markup import LINE, MARKS, formula, to_text
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keep_present, keywords, one_line, to_document, to_sections
+from tagwright.readers.documents.tags import mark_tags, plain_text
 from tagwright.readers.limits import PICTURES, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes, open_text
 from tagwright.text.words import clean
@@ -82,7 +82,7 @@ def read_markdown(path: Path) -> Iterator[Located]:
     said = re.search(r"^title:[ \t]*(['\"]?)(.*?)\1[ \t]*$", front[1] if front else "", re.MULTILINE)
     text = re.sub(r"\\\((.{1,80}?)\\\)", r"$\1$", text[front.end() if front else 0 :])
     nodes = parse(text.encode(), "commonmark_x-smart-yaml_metadata_block", path)["blocks"]
-    title, blocks = said[2] if said else "", list(_blocks(nodes))
+    title, blocks = said[2] if said else "", list(to_blocks(nodes))
     heading = next((place for place, (depth, _) in enumerate(blocks) if depth), None)
     if title:
         blocks = blocks[1:] if blocks[:1] == [(1, title)] else blocks
@@ -117,7 +117,7 @@ def latex_texts(values: Sequence[str], path: Path) -> dict[str, str]:
             if node["t"] == "Header" and _line(node["c"][2]) == str(len(texts)):
                 texts.append([])
             elif texts:
-                texts[-1] += (text for _, text in _blocks(node))
+                texts[-1] += (text for _, text in to_blocks(node))
     if len(texts) == len(values):
         return dict(zip(values, map("\n\n".join, texts), strict=True))
     if len(values) < 2:
@@ -164,60 +164,59 @@ def find_program(path: Path) -> str:
 
 def make_document(tree: Node, title: str = "", **metadata: list[str]) -> Document:
     """The document of a tree, without id. title, metadata: unless the tree has its own."""
-    meta, blocks = tree["meta"], list(_blocks(tree["blocks"]))
-    titles = (" ".join(_meta_lines(meta, name)).strip(" :") for name in ("title", "subtitle"))
+    meta, blocks = tree["meta"], list(to_blocks(tree["blocks"]))
+    titles = (" ".join(meta_lines(meta, name)).strip(" :") for name in ("title", "subtitle"))
     title = ": ".join(filter(None, titles)) or title
     if blocks and blocks[0][0] and title in {"", blocks[0][1]}:
         title = blocks.pop(0)[1]
     said = [part for attributes, part in _find(tree["blocks"], "Div") if _KEYWORDS & {*attributes[1]}]
-    words = [*_meta_lines(meta, "keywords"), *(text for _, text in _blocks(said))]
+    words = [*meta_lines(meta, "keywords"), *(text for _, text in to_blocks(said))]
     present = keep_present(
-        author=_meta_lines(meta, "author") or metadata.get("author", []),
+        author=meta_lines(meta, "author") or metadata.get("author", []),
         keyword=keywords(words) or metadata.get("keyword", []),
     )
     if "abstract" not in meta:
         return to_document(title, blocks, present)
-    return Document("", title, "\n\n".join(_meta_lines(meta, "abstract")), tuple(to_sections(blocks)), present)
+    return Document("", title, "\n\n".join(meta_lines(meta, "abstract")), tuple(to_sections(blocks)), present)
 
 
-def _meta_lines(meta: Mapping[str, Node], name: str) -> list[str]:
+def meta_lines(meta: Mapping[str, Node], name: str) -> list[str]:
     """The texts of a field: of each item or paragraph of several."""
     parts = [meta[name]] if name in meta else []
     if parts and parts[0]["t"] == "MetaList":
         parts = parts[0]["c"]
     inlines = [_line(part["c"]) for part in parts if part["t"] == "MetaInlines"]
-    return inlines + [text for part in parts if part["t"] == "MetaBlocks" for _, text in _blocks(part["c"])]
+    return inlines + [text for part in parts if part["t"] == "MetaBlocks" for _, text in to_blocks(part["c"])]
 
 
-def _blocks(content: Any) -> Iterator[Block]:
+def to_blocks(content: Any) -> Iterator[Block]:
     """The headings and paragraphs of nodes, however nested; notes behind the paragraph that they interrupt."""
     if isinstance(content, Mapping):
-        yield from _blocks_of_node(content.get("t", ""), content.get("c"))
+        yield from _read_node(content.get("t", ""), content.get("c"))
     elif isinstance(content, list) and content and isinstance(content[0], Mapping) and content[0].get("t") in _INLINE:
-        if text := _line(content):
-            yield 0, text
-        yield from (block for block in _blocks([*_find(content, "Note")]) if re.search(r"\w", block[1]))
+        paragraphs = re.split(rf"{LINE}\s*{LINE}", "".join(map(_marked, content)))
+        yield from ((0, text) for text in map(to_text, paragraphs) if text)
+        yield from (block for block in to_blocks([*_find(content, "Note")]) if re.search(r"\w", block[1]))
     elif isinstance(content, list):
         for part in content:
-            yield from _blocks(part)
+            yield from to_blocks(part)
 
 
-def _blocks_of_node(kind: str, content: Any) -> Iterator[Block]:
+def _read_node(kind: str, content: Any) -> Iterator[Block]:
     if kind == "Header":
         yield from ((content[0], text) for text in [_line(content[2])] if text)
     elif kind == "CodeBlock":
         yield 0, clean(content[1])
     elif kind == "RawBlock":
-        html = re.sub(r"(?is)<!--.*?-->|<(script|style)\b.*?</\1>", "", content[1]) if content[0] == "html" else ""
-        yield from ((0, line) for line in plain_text(html).splitlines())
+        yield from ((0, line) for line in plain_text(content[1] if content[0] == "html" else "").splitlines())
     elif kind == "Table":
         _, caption, _, head, bodies, foot = content
-        yield from _blocks(caption)
+        yield from to_blocks(caption)
         for _, cells in (*head[1], *(row for body in bodies for rows in body[2:] for row in rows), *foot[1]):
-            if text := " ".join(text for _, text in _blocks([cell[4] for cell in cells])):
+            if text := " ".join(text for _, text in to_blocks([cell[4] for cell in cells])):
                 yield 0, text
-    elif not (kind == "Div" and {content[0][0], *content[0][1]} & (_UNREAD | _KEYWORDS)):
-        yield from _blocks(content)
+    elif not (kind == "Div" and ({content[0][0], *content[0][1]} & (_UNREAD | _KEYWORDS) or _is_hidden(content[0]))):
+        yield from to_blocks(content)
 
 
 def _find(content: Any, kind: str) -> Iterator[Any]:
@@ -240,27 +239,30 @@ def _marked(node: Node) -> str:
         return LINE if kind == "LineBreak" else " "
     if kind == "Str":
         return str(content).replace("\u2011", "-")
-    if kind in {"Code", "Math", "RawInline"}:
-        text = str(content[1])
-        return _read_math(text) if kind == "Math" else text if kind == "Code" else _read_tag(text, content[0])
-    is_number = kind == "Link" and "reference-type" in dict(content[0][2])  # \ref of LaTeX
-    if kind == "Note" or (kind == "Image" and content[2][0].startswith("media/")):  # what Word thinks of a picture
+    if kind in {"Code", "Math"}:
+        return _read_math(content[1]) if kind == "Math" else str(content[1])
+    if kind == "RawInline":
+        return mark_tags(content[1]) if content[0] == "html" else ""
+    is_picture = kind == "Image" and content[2][0].startswith("media/")  # with what Word thinks of it
+    if kind == "Note" or is_picture or (kind == "Span" and _is_hidden(content[0])):
         return ""
-    begin, end = (
-        MARKS["cited"] if kind == "Cite" or is_number else MARKS["raised"] if kind == "Superscript" else ("", "")
-    )
-    inside = [] if is_number else content[1] if kind in _WITH_ATTRIBUTES else content
-    return f"{begin}{''.join(map(_marked, inside))}{end}"
+    is_raised = kind == "Superscript"
+    begin, end = MARKS["cited"] if _refers(kind, content) else MARKS["raised"] if is_raised else ("", "")
+    return f"{begin}{''.join(map(_marked, content[1] if kind in _WITH_ATTRIBUTES else content))}{end}"
 
 
-def _read_tag(raw: str, format_: str) -> str:
-    """The mark of a tag of HTML, or the text of what is none."""
-    if format_ != "html" or raw.startswith("<!--"):
-        return ""
-    if not (tag := TAG.fullmatch(raw)) or not (name := element_name(tag)):
-        return raw
-    begin, end = MARKS.get(HTML[name], ("", ""))
-    return " " if HTML[name] == "block" else end if tag["end"] else begin
+def _refers(kind: str, content: Any) -> bool:
+    """Whether a node is the mark of a work, a note or a numbered part; a raised link within a page is one."""
+    if kind == "Link":
+        is_raised = any(node["t"] == "Superscript" for node in content[1])
+        return "reference-type" in dict(content[0][2]) or (is_raised and content[2][0].startswith("#"))
+    links = _find(content, "Link") if kind == "Superscript" else ()
+    return kind == "Cite" or any(target.startswith("#") for _, _, (target, _) in links)
+
+
+def _is_hidden(attributes: Any) -> bool:
+    values = dict(attributes[2])
+    return "hidden" in values or re.search(r"display\s*:\s*none", values.get("style", "")) is not None
 
 
 def _read_math(tex: str) -> str:

@@ -20,7 +20,7 @@ from tagwright.data.texts import Columns
 from tagwright.data.vocabulary import Format, Labels, Vocabulary, first_duplicate
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents import in_memory
-from tagwright.readers.documents.html import label_without_tags
+from tagwright.readers.documents.tags import label_without_tags
 from tagwright.readers.labels.jsonl import read_records
 from tagwright.readers.labels.languages import chosen_names, say_chosen
 from tagwright.readers.labels.tables import read_label_rows, read_label_table, to_table, with_parents
