@@ -100,23 +100,6 @@ def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["M.training"]
 
 
-def test_a_step_of_a_training_with_other_data_is_not_read(tmp_path: Path) -> None:
-    """As when two trainings wrote into one folder before it was locked: options and names of steps are the same."""
-    Steps(tmp_path, True, "of a").keep(STATE, {"seed": 0})
-    assert same(Steps(tmp_path, True, "of a").latest({"seed": 0}), STATE)
-    with pytest.raises(ConfigError, match="is of a training with other data or options; remove it, or train anew"):
-        Steps(tmp_path, True, "of b").latest({"seed": 0})
-
-
-@pytest.mark.parametrize("other", [Start("rts", {}, START.data), Start("rts", START.options, {"documents": "2a"})])
-def test_steps_are_kept_with_options_and_data_of_their_training(tmp_path: Path, other: Start) -> None:
-    found = set[str]()
-    for output, start in (("A", START), ("B", other), ("C", START)):
-        with open_steps(tmp_path / output, start, resume=False) as steps:
-            found.add(steps.within("svm").training)
-    assert len(found) == 2
-
-
 def test_a_finished_step_is_read_when_it_is_resumed_and_made_anew_otherwise(tmp_path: Path) -> None:
     config = {"seed": 1}
     assert Steps(tmp_path).once("svm", lambda: STATE, config) is STATE
@@ -162,15 +145,13 @@ def test_the_first_process_writes_and_all_read(tmp_path: Path, monkeypatch: pyte
     assert same(resumed.once("svm", never), STATE)
 
 
-def test_every_damage_of_a_step_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"PK", b"\x08\0\0\0\0\0\0\0{}      "])
+def test_a_damaged_step_is_an_error(tmp_path: Path, content: bytes) -> None:
     steps = Steps(tmp_path, resume=True)
     steps.keep(STATE, {"seed": 1})
-    whole = (tmp_path / NAME).read_bytes()
-    flipped = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(len(whole))]
-    for damaged in (b"", b"PK", whole[:-1], whole + b"0", whole[: len(whole) // 2], *flipped):
-        (tmp_path / NAME).write_bytes(damaged)
-        with pytest.raises(ModelError, match=rf"{NAME}: damaged \(.*; train without resuming"):
-            steps.latest({"seed": 1})
+    (tmp_path / NAME).write_bytes(content)
+    with pytest.raises(ModelError, match=rf"{NAME}: damaged \(.*; train without resuming"):
+        steps.latest({"seed": 1})
 
 
 def test_a_kill_while_a_state_is_replaced_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,16 +160,12 @@ def test_a_kill_while_a_state_is_replaced_leaves_the_old_one(tmp_path: Path, mon
 
     def half(_: Any, path: Path, *__: Any) -> None:
         path.write_bytes(b"half")
-        path.with_name(".tmpt19LhT").write_bytes(b"half")  # where safetensors writes
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr("safetensors.numpy.save_file", half)
         steps.keep(State({}), {})
     assert same(steps.latest({}), STATE)
-    (tmp_path / ".tmp-of-somebody").touch()
-    steps.keep(STATE, {})
-    assert {file.name for file in tmp_path.iterdir()} == {NAME, ".tmp-of-somebody"}
 
 
 def test_the_configs_of_the_steps_with_a_log_are_known(tmp_path: Path) -> None:

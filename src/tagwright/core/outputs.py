@@ -98,14 +98,9 @@ def _refuse_ours(path: Path, where: str) -> None:
     start = _start_of(path)
     if re.match(rb"SQLite format 3\0|7\x7f\x06[\x82\x83]", start):  # or its write-ahead log
         raise atomic.OccupiedError(f"{where}: is a database, such as a file of reviews; choose another name")
-    folder = next((parent for parent in path.absolute().parents if atomic.manifest_of(parent)), None)
-    if folder is not None or (path.suffix == ".json" and re.match(rb'\{\s*"tagwright": \d', start)):
-        what = (
-            f"the saved {atomic.manifest_of(folder)['kind']} in {folder}"
-            if folder
-            else "what Tagwright has saved there"
-        )
-        raise atomic.OccupiedError(f"{where}: is part of {what}; choose another name")
+    for folder in path.absolute().parents:
+        if kind := atomic.manifest_of(folder).get("kind"):
+            raise atomic.OccupiedError(f"{where}: is part of the saved {kind} in {folder}; choose another name")
 
 
 def _is_among(path: Path, source: str) -> bool:

@@ -53,14 +53,12 @@ class State:
 class Steps:
     """Store the steps of a training: each has a folder with its latest or final state.
 
-    folder: None stores nothing. resume: read stored steps instead of computing them again. training: a digest of all
-    that determines the training, its data too, which each step is stored with. All processes of `accelerate launch`
-    read; only the first one writes.
+    folder: None stores nothing. resume: read stored steps instead of computing them again. All processes of `accelerate
+    launch` read; only the first one writes.
     """
 
     folder: Path | None = None
     resume: bool = False
-    training: str = ""
 
     @property
     def writes(self) -> bool:
@@ -87,8 +85,8 @@ class Steps:
     def latest(self, config: Mapping[str, Any]) -> State | None:
         """Return the last stored state; None if there is none, or the training is not resumed.
 
-        config: plain JSON, all that determines the step. Raises ConfigError when it was started with another config, or
-        is of another training, ModelError when the file is damaged.
+        config: plain JSON, all that determines the step. Raises ConfigError when it was started with another config,
+        ModelError when the file is damaged.
         """
         from safetensors import SafetensorError, safe_open
 
@@ -98,15 +96,10 @@ class Steps:
         try:
             with safe_open(path, "np") as file:
                 metadata, arrays = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            if metadata["checksum"] != _checksum(metadata["step"], arrays):
-                raise ValueError("its checksum differs")
             step = json.loads(metadata["step"])
             before, state = step["config"], State(arrays, step["values"])
-            training = step["training"]
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
-        if training != self.training:
-            raise ConfigError(f"{path}: is of a training with other data or options; remove it, or train anew")
         _check_resumed(path, before, config)
         return state
 
@@ -120,11 +113,9 @@ class Steps:
         if not self.folder or not self.writes:
             return
         arrays = {name: np.asarray(array, order="C") for name, array in state.arrays.items()}
-        step = json.dumps({"values": dict(state.values), "config": dict(config), "training": self.training})
+        step = json.dumps({"values": dict(state.values), "config": dict(config)})
         with replace_file(self.folder / NAME) as path:
-            for file in self.folder.glob(".tmp??????"):  # left by safetensors in a killed process
-                delete(file)  # nobody else saves here now: the file is locked
-            save_file(arrays, path, {"step": step, "checksum": _checksum(step, arrays)})
+            save_file(arrays, path, {"step": step})
 
     def configs(self) -> dict[str, Any]:
         """Return the configs of the steps with a log, by folder; "." is this step."""
@@ -178,7 +169,7 @@ def open_steps(output: Path | None, start: Start, *, resume: bool) -> Iterator[S
             _prepare(folder, start, resume=resume)
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            yield Steps(folder, resume, digest([json.dumps(_identity(start), sort_keys=True)]))
+            yield Steps(folder, resume)
         except (TagwrightError, KeyboardInterrupt) as stop:
             refused = isinstance(stop, InputError) or (isinstance(stop, ConfigError) and not resume)
             if refused or not _waits(folder):
@@ -273,11 +264,3 @@ def _identity(start: Start) -> dict[str, Any]:
 def _waits(folder: Path) -> bool:
     """Whether there is anything to resume from."""
     return any(folder.rglob(NAME))
-
-
-def _checksum(step: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    checksum = hashlib.blake2b(step.encode(), digest_size=16)
-    for name, array in sorted(arrays.items()):
-        checksum.update(f"{name} {array.dtype} {array.shape}".encode())
-        checksum.update(array.reshape(-1).view(np.uint8).data)
-    return checksum.hexdigest()
