@@ -1,11 +1,11 @@
 """Errors that the user can fix. Separate from `types`, so that the help is printed without numpy."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_commands = list[bool]()
-"An item for each command that this process is running: its messages go to one reader."
+_commands = list[list["InputError"]]()
+"For each command that this process is running, what it has left out: its messages go to one reader."
 
 
 class TagwrightError(Exception):
@@ -33,13 +33,23 @@ class ModelError(TagwrightError):
 
 
 @contextmanager
-def on_command_line() -> Iterator[None]:
-    """Inside this block, messages name options as on the command line instead of as in Python."""
-    _commands.append(True)
+def on_command_line() -> Iterator[list[InputError]]:
+    """Inside this block, messages name options as on the command line instead of as in Python.
+
+    Yields a list of what is left out, for the exit code: see `note_left_out`.
+    """
+    _commands.append([])
     try:
-        yield
+        yield _commands[-1]
     finally:
         _commands.pop()
+
+
+def note_left_out(errors: Iterable[InputError]) -> None:
+    """Note that a command does its work without these: its exit code says so."""
+    listed = list(errors)
+    for left_out in _commands:
+        left_out += listed
 
 
 def is_command() -> bool:

@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from tests.app.conftest import Command, write
 from tests.whole_vocabulary import ENGLISH, SKOS, SWEDISH
 
-from tagwright.app import cli
 from tagwright.data.vocabulary import Vocabulary
 
 SWEDES = [
@@ -112,37 +110,6 @@ def test_labels_need_a_file_or_a_tagger(run: Command) -> None:
     assert "give a saved tagger" in run("labels").err
     assert "give a saved tagger" in run("labels", "--labels", "zoo.ttl", "--model", "M").err
     assert "keywords are those of a saved tagger" in run("labels", "--labels", "zoo.ttl", "--keywords", "3").err
-
-
-READERS_OF_LABELS = {
-    "suggest": ("docs.csv", *WORDS),
-    "evaluate": ("docs.csv", *WORDS),
-    "compare": ("docs.csv", "--run", "a.jsonl", "--run", "a.jsonl"),
-    "train": ("zero-shot", "--output", "M", *WORDS),
-    "describe": ("docs.csv",),
-    "read": ("docs.csv", "--format", "qrels"),
-    "labels": (),
-    "enrich": ("docs.csv", "--output", "out.csv", *WORDS),
-}
-OTHERS = {"reviews", "serve", "mcp"}
-"They read labels as the others do, and then a review, or requests."
-
-
-def test_every_command_that_takes_an_encoding_is_tried() -> None:
-    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
-    options = {name: {each for part in command.params for each in part.opts} for name, command in commands.items()}
-    takers = {name for name, found in options.items() if {"--labels", "--encoding"} <= found}
-    assert takers == READERS_OF_LABELS.keys() | OTHERS
-
-
-@pytest.mark.parametrize("command", READERS_OF_LABELS)
-def test_the_encoding_of_the_documents_applies_to_a_vocabulary(run: Command, desk: Path, command: str) -> None:
-    (desk / "docs.csv").write_bytes("id;text;labels\n1;Bären im Wald;Bären\n2;Käfer;Käfer\n".encode("cp1252"))
-    (desk / "zoo.csv").write_bytes("id;name\n1;Bären\n2;Käfer\n".encode("cp1252"))
-    write("a.jsonl", [{"id": row, "suggestions": [{"label": "1", "score": 1.0}]} for row in ("1", "2")])
-    found = run(command, *READERS_OF_LABELS[command], "--labels", "zoo.csv", "--encoding", "cp1252")
-    assert found.code == 0, found.err
-    assert "\ufffd" not in found.out
 
 
 def test_the_advice_for_a_vocabulary_in_another_encoding_can_be_followed(run: Command, desk: Path) -> None:

@@ -25,7 +25,7 @@ from tagwright.batch.local_processes import Tagged
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
 from tagwright.batch.shard_tagging import ShardTagger
 from tagwright.batch.shards import Shard
-from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.labels.files import to_vocabulary
 from tagwright.readers.run_files import read_run
@@ -72,7 +72,9 @@ def here(monkeypatch: pytest.MonkeyPatch, model: Path, options: BatchOptions) ->
 def tag(
     documents: Path, model: Path, output: Path, options: BatchOptions, share: str = "0/1", processes: int | None = None
 ) -> batch.Summary:
-    return batch.run(open_sources(documents), model, output, options, batch.shards_of(share), processes=processes)
+    unread = list[InputError]()
+    sources, wanted = open_sources(documents, collect=unread.append), batch.shards_of(share)
+    return batch.run(sources, model, output, options, wanted, unread=unread, processes=processes)
 
 
 OPTIONS = BatchOptions(shard_size=SIZE)

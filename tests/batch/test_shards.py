@@ -12,13 +12,15 @@ from tests.batch.conftest import BROKEN, NAMELESS
 
 from tagwright.batch.shards import Shard, Unread, cut_into_shards
 from tagwright.data.document_file import DocumentFile
+from tagwright.errors import InputError
 from tagwright.readers.documents.files import open_sources
 
 
 def shards(*sources: Path, size: int, wanted: Callable[[int], bool] = lambda _: True) -> list[Shard]:
     folder = sources[0].parent / "tagwright-scratch-0123456789abcdef.folder"
     folder.mkdir(exist_ok=True)
-    return list(cut_into_shards(open_sources(*sources), size, wanted, folder))
+    unread = list[InputError]()
+    return list(cut_into_shards(open_sources(*sources, collect=unread.append), size, wanted, folder, unread))
 
 
 def ids(shard: Shard) -> list[str]:

@@ -70,14 +70,3 @@ def test_another_content_language_format_or_version_is_parsed_anew(
     monkeypatch.setattr(files, "PARSER", -1)
     Vocabulary.read(path)
     assert len(parsed) == 4
-
-
-def test_what_is_damaged_is_parsed_anew(tmp_path: Path, folder: Path, parsed: list[str]) -> None:
-    """One letter of a name was changed."""
-    path = written(tmp_path, "a.ttl")
-    Vocabulary.read(path)
-    [file] = folder.glob("*.sqlite")
-    file.write_bytes(file.read_bytes().replace(b"Owls", b"Owlz"))
-    assert list(Vocabulary.read(path)) == LABELS
-    assert list(Vocabulary.read(path)) == LABELS
-    assert parsed == ["a.ttl"] * 2

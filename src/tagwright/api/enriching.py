@@ -18,7 +18,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.subjects import read_reference, recognise_source
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, TagwrightError, on_command_line, option
-from tagwright.readers.limits import within_limits
+from tagwright.readers.limits import Reading
 from tagwright.review.applied import LeftOut, Outcome, outcomes
 
 Records = tuple[Corpus, Sequence[int]]
@@ -73,9 +73,8 @@ def enrich(
             had = {position for _, _, position, _ in names.subjects(corpus[row])}
             return [subject for subject in of_row(row) or () if names.index[subject.id] not in had and not subject.kept]
 
-        with within_limits(encoding=reading.get("encoding") or ""):
-            columns = reading.get("columns") or {}
-            return *write_table(records, output, file_format, new, names, source, columns), 0
+        how = Reading(columns=reading.get("columns") or {}, encoding=reading.get("encoding") or "")
+        return *write_table(records, output, file_format, new, names, source, how), 0
     suggested = suggested_by(of_row, corpus.ids, places)
     return write_copy(records, output, suggested, provenance, frozenset(places), file_format)
 

@@ -17,7 +17,6 @@ from tagwright.core.progress import silence, silence_log
 from tagwright.core.versions import in_use
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import option
-from tagwright.readers.limits import within_limits
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "csv", "xlsx", "label_studio", "argilla"]
 
@@ -48,20 +47,12 @@ Offline = Annotated[
 ]
 
 
-def _encoding(context: typer.Context, name: str) -> str:
-    """Applies to vocabularies as well while the command runs."""
-    if name:
-        context.with_resource(within_limits(label_encoding=name))
-    return name
-
-
 Encoding = Annotated[
     str,
     typer.Option(
         "--encoding",
         metavar="NAME",
-        callback=_encoding,
-        help="Encoding of texts, tables and vocabularies that are not UTF-8, such as cp1252.",
+        help="Encoding of texts and tables that are not UTF-8, such as cp1252.",
     ),
 ]
 LabelFile = Annotated[

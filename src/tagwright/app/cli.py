@@ -9,8 +9,7 @@ import typer
 
 from tagwright.app.arguments import expand_groups
 from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_controls, print_warnings, report_interruption
-from tagwright.errors import InputError, TagwrightError, on_command_line
-from tagwright.readers.limits import within_limits
+from tagwright.errors import TagwrightError, on_command_line
 from tagwright.registry import COMMANDS, command, find_registered
 from tagwright.version import __version__
 
@@ -66,10 +65,9 @@ def main() -> None:
     """
     print_warnings()
     try:
-        skipped = list[InputError]()
-        with within_limits(skipped=skipped):
+        with on_command_line() as left_out:
             code = app(_arguments(sys.argv[1:]), prog_name="tagwright", standalone_mode=False)
-        code = code or (SOME_FAILED if skipped else 0)
+        code = code or (SOME_FAILED if left_out else 0)
         sys.stdout.flush()
         if code == INTERRUPTED:
             report_interruption()

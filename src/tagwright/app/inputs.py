@@ -21,13 +21,12 @@ from tagwright.data.corpus import Corpus, repeated_id
 from tagwright.data.text_languages import language_subtag, with_names_in
 from tagwright.data.vocabulary import Vocabulary, label_test
 from tagwright.data.vocabulary_changes import report_changes
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, note_left_out
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources, read_documents
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.files import to_vocabulary
 from tagwright.readers.labels.languages import choose_languages
-from tagwright.readers.limits import each_within_limits, skip
 from tagwright.tagger import Tagger
 from tagwright.text.language import (
     AUTO,
@@ -197,9 +196,9 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Basis) -> It
         return True
 
     places, read_of = dict[str, str](), Counter[str]()
-    located = ((file, *each) for file, documents in sources(docs, reading, chosen) for each in documents)
+    opened = sources(docs, reading, chosen, collect)
     try:
-        for file, line, document in each_within_limits(located, collect=collect):
+        for file, line, document in ((file, *each) for file, documents in opened for each in documents):
             place = f"{file}:{line}" if line else file
             if (first := places.setdefault(document.id, place)) is not place:
                 by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
@@ -216,12 +215,17 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Basis) -> It
         _log.warning("%s", problem)
     if damaged:
         _log.warning("%s left out: not readable", plural(len(damaged), "document"))
-        skip(damaged.values())
+        note_left_out(damaged.values())
 
 
-def sources(docs: Sequence[str], reading: Reading, chosen: Basis) -> Iterator[tuple[str, Iterator[Located]]]:
-    """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others."""
-    return open_sources(*docs, **options_of(reading), is_label=_label_test(chosen))
+def sources(
+    docs: Sequence[str], reading: Reading, chosen: Basis, collect: Callable[[InputError], object]
+) -> Iterator[tuple[str, Iterator[Located]]]:
+    """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others.
+
+    collect: gets the errors of what cannot be read, see `readers.limits.Reading`.
+    """
+    return open_sources(*docs, **options_of(reading), is_label=_label_test(chosen), collect=collect)
 
 
 def options_of(given: Reading) -> dict[str, Any]:

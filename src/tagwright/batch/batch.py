@@ -16,7 +16,7 @@ from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_fol
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.workers import usable_cores
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import Located
 
 MOST_PROCESSES = 8
@@ -66,15 +66,16 @@ def run(
     options: BatchOptions,
     share: range,
     *,
+    unread: list[InputError] | None = None,
     processes: int | None = None,
     ray: str | None = None,
 ) -> Summary:
     """Tag documents in shards; those whose files are whole already are skipped.
 
-    sources: as `open_sources` gives them. share: the numbers of the shards to tag, see `shards_of`. ray: the address of
-    a Ray cluster, or "local", in place of processes. Raises ConfigError and TagwrightError for settings that cannot be,
-    an output that is no batch, one with other settings or one with more shards than the documents fill, and what cannot
-    be written.
+    sources: as `open_sources` gives them. share: the numbers of the shards to tag, see `shards_of`. unread: gets the
+    errors of documents in the sources that cannot be read, as they come. ray: the address of a Ray cluster, or "local",
+    in place of processes. Raises ConfigError and TagwrightError for settings that cannot be, an output that is no
+    batch, one with other settings or one with more shards than the documents fill, and what cannot be written.
     """
     if options.format == "parquet":
         require("writing Parquet", "pyarrow")
@@ -90,7 +91,8 @@ def run(
     start = time.perf_counter()
     shards = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
-        cuts = cut_into_shards(_check_each_apart(sources, output), options.shard_size, share.__contains__, scratch)
+        apart, errors_read = _check_each_apart(sources, output), [] if unread is None else unread
+        cuts = cut_into_shards(apart, options.shard_size, share.__contains__, scratch, errors_read)
         finished: list[int] = []
         for shard, suggestions, failed in engine(_find_unfinished(cuts, folder, share, options.shard_size, finished)):
             errors += folder.keep(shard, suggestions, failed)

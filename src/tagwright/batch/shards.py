@@ -16,7 +16,6 @@ from tagwright.core.checked import show
 from tagwright.data import document_file
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
-from tagwright.readers.limits import each_within_limits
 from tagwright.types import Document
 
 
@@ -50,15 +49,20 @@ class Shard:
 
 
 def cut_into_shards(
-    sources: Iterable[tuple[str, Iterator[Located]]], size: int, wanted: Callable[[int], bool], folder: Path
+    sources: Iterable[tuple[str, Iterator[Located]]],
+    size: int,
+    wanted: Callable[[int], bool],
+    folder: Path,
+    unread: list[InputError],
 ) -> Iterator[Shard]:
     """Yield the shards of all sources in order; an unwanted shard is skipped and has no file.
 
-    folder: write the documents of wanted shards here; the caller removes them. If the rest of a file cannot be read, it
+    folder: write the documents of wanted shards here; the caller removes them. unread: gets the errors of documents in
+    the sources that cannot be read, as they come. If the rest of a file cannot be read, it
     counts as one unreadable document; so does a second document with the same id in a shard. Raises OSError if the disk
     is full.
     """
-    rest = _read_all(sources)
+    rest = _read_all(sources, unread)
     number = 0
     while True:
         shard = Shard(number, folder / f"{number}.jsonl")
@@ -95,26 +99,21 @@ def _fill_shard(shard: Shard, items: Iterable[tuple[str, int, Document] | Unread
     shard.digest = digest.hexdigest()
 
 
-def _read_all(sources: Iterable[tuple[str, Iterator[Located]]]) -> Iterator[tuple[str, int, Document] | Unread]:
+def _read_all(
+    sources: Iterable[tuple[str, Iterator[Located]]], unread: list[InputError]
+) -> Iterator[tuple[str, int, Document] | Unread]:
     """Yield documents with file and line, and unreadable documents in their places."""
-    waiting: list[Unread] = []
-
-    def collect(error: InputError) -> None:
-        unread = Unread(error.problem, str(error.path or ""), error.line)
-        if unread not in waiting[-1:]:  # formats are guessed from lines that are then read again
-            waiting.append(unread)
-
-    for file, documents in each_within_limits(sources, collect=collect):
+    for file, documents in sources:
         try:
-            for line, document in each_within_limits(documents, collect=collect):
-                yield from _take_unread(waiting)
+            for line, document in documents:
+                yield from _take(unread)
                 yield file, line, document
         except InputError as error:
-            collect(error)
-        yield from _take_unread(waiting)
+            unread.append(error)
+        yield from _take(unread)
 
 
-def _take_unread(waiting: list[Unread]) -> list[Unread]:
-    taken = waiting[:]
-    waiting.clear()
-    return taken
+def _take(unread: list[InputError]) -> list[Unread]:
+    taken = dict.fromkeys(Unread(error.problem, str(error.path or ""), error.line) for error in unread)
+    unread.clear()
+    return list(taken)  # formats are guessed from lines that are then read again

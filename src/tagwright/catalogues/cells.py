@@ -10,7 +10,6 @@ from typing import TypeAlias
 from xml.sax.saxutils import escape
 
 from tagwright.errors import InputError
-from tagwright.readers.limits import current_limits
 from tagwright.readers.lines import marked_encoding
 
 Rows: TypeAlias = Sequence[tuple[int, Sequence[str]]]
@@ -20,14 +19,14 @@ _Span: TypeAlias = tuple[int, int]
 
 
 def change_text(
-    content: bytes, rows: Rows, place: int, changes: Mapping[int, str], path: Path, *, quotes: bool
+    content: bytes, rows: Rows, place: int, changes: Mapping[int, str], path: Path, *, quotes: bool, encoding: str
 ) -> bytes:
     """The content of CSV (quotes) or TSV with other cells at a place of rows, which may lack it.
 
     Raises InputError unless the cells are found in the text as they were read, and for a subject that its encoding
     lacks.
     """
-    encoding = marked_encoding(content) or current_limits().encoding or "utf-8"
+    encoding = marked_encoding(content) or encoding or "utf-8"
     if encoding in ("utf-16", "utf-32"):  # a byte order mark stays in the text
         encoding += "-be" if content.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)) else "-le"
     encoding = encoding.removesuffix("-sig")

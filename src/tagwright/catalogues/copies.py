@@ -19,7 +19,7 @@ from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.documents.catalogue import Field, Remarks
 from tagwright.readers.documents.files import guess_format, open_sources
 from tagwright.readers.documents.marc import is_unimarc, split_records
-from tagwright.readers.limits import largest_document, too_large, within_limits
+from tagwright.readers.limits import largest_document, too_large
 from tagwright.readers.lines import open_bytes, replace_bytes
 from tagwright.types import Document
 
@@ -33,14 +33,14 @@ def read_records(path: Path, **reading: Any) -> tuple[Corpus, Sequence[int]]:
     places, unread = array("q"), list[InputError]()
 
     def documents() -> Iterator[Document]:
-        for _, located in open_sources(path, **reading):
+        for _, located in open_sources(path, collect=unread.append, **reading):
             for place, document in located:
                 places.append(place)
                 yield document
 
     try:
         # of which vocabularies their labels are does not matter here
-        with silence(), within_limits(collect=unread.append):
+        with silence():
             corpus = Corpus.of(documents())
     except InputError as error:
         raise (error if places or not unread else unread[0]) from None

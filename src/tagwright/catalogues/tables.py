@@ -17,7 +17,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.documents.columns import SAMPLE, format_list, parse_list, split_labels, subject_columns
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tables import column_names, header_of, table_rows
-from tagwright.readers.limits import PICTURES, read_whole
+from tagwright.readers.limits import PICTURES, Reading, read_whole
 from tagwright.readers.lines import Place, longer_cell, open_bytes, replace_bytes
 from tagwright.readers.workbooks import sheet_part
 
@@ -54,7 +54,7 @@ class _Style(NamedTuple):
 
 
 def write_table(
-    path: Path, output: Path, file_format: str, new: New, names: Vocabulary, source: str, columns: Columns
+    path: Path, output: Path, file_format: str, new: New, names: Vocabulary, source: str, reading: Reading
 ) -> tuple[int, int]:
     """Copy a table with the subjects in one step, gzip as the name says; byte for byte where nothing is added.
 
@@ -63,8 +63,8 @@ def write_table(
     rows with new subjects, and of these subjects. Raises InputError for a table without a header, and for one that
     cannot be copied exactly.
     """
-    rows = list(table_rows(path, file_format, columns))
-    style = _style(rows, names, source, columns, Place(path, 1))
+    rows = list(table_rows(path, file_format, reading))
+    style = _style(rows, names, source, reading.columns, Place(path, 1))
     changes, added, left_out = dict[int, str](), 0, list[str]()
     for line, cells in rows[1:]:
         old = cell = cells[style.place] if style.place < len(cells) else ""
@@ -84,9 +84,11 @@ def write_table(
     with open_bytes(path) as file:
         content = read_whole(file, path, PICTURES)
     if changes and file_format == "xlsx":
-        content = change_workbook(content, sheet_part(path, header_of(columns)), style.place, changes, path)
+        content = change_workbook(content, sheet_part(path, header_of(reading.columns)), style.place, changes, path)
     elif changes:
-        content = change_text(content, rows, style.place, changes, path, quotes=file_format == "csv")
+        content = change_text(
+            content, rows, style.place, changes, path, quotes=file_format == "csv", encoding=reading.encoding
+        )
     with replace_bytes(output) as target:
         target.write(content)
     return enriched, added

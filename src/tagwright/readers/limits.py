@@ -14,13 +14,12 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 from tagwright.core.progress import silence_log
+from tagwright.data.texts import Columns
 from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of
 
 T = TypeVar("T")
@@ -35,91 +34,54 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How files are read inside a block."""
+class Reading:
+    """How a file is read, as whoever reads it says."""
 
+    columns: Columns = field(default_factory=dict)
+    "Field -> column or key that holds it; of catalogue records, `labels` is the code of the subjects to take."
     encoding: str = ""
-    "Of the text that is being read, unless its first bytes tell one; UTF-8 by default."
-    label_encoding: str = ""
-    "Of vocabularies that are not UTF-8 and for which no other is given."
-    collect: Callable[[InputError], object] | None = None
-    """Gets the errors of lines, rows and files that cannot be read, which are then left out; returns False for one that
-    is not collected. An error that makes the rest of a file unreadable, as damaged compression does, is raised."""
+    "Of a text, unless its first bytes tell one; UTF-8 by default."
     is_label: Callable[[str], bool] | None = None
     """Whether a text is a label of the vocabulary at hand, by id or name; None without one. It tells columns of labels
     from others, and a label that holds a separator from several."""
-    skipped: list[InputError] | None = None
-    "Gets the errors of files that cannot be read and are skipped, as others can."
+    collect: Callable[[InputError], object] | None = None
+    """Gets the errors of lines, rows and files that cannot be read, which are then left out; returns False for one that
+    is not collected. An error that makes the rest of a file unreadable, as damaged compression does, is raised."""
+
+    def collects(self, error: InputError) -> bool:
+        """Collect the error of one document or file; False if errors are not collected, or not this one."""
+        return self.collect is not None and self.collect(error) is not False
+
+    def reject(self, error: InputError) -> None:
+        """Collect the error of one document; raise it if it is not collected."""
+        if not self.collects(error):
+            raise error from None
+
+    def leave_out(self, error: InputError) -> None:
+        """Collect the error of one document; log that it is left out if it is not collected."""
+        if not self.collects(error):
+            _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
 
 
-_limits: ContextVar[Limits] = ContextVar("limits", default=Limits())  # noqa: B039 - it is frozen
+PLAIN = Reading()
+"What nobody has said anything about."
 
 
-@contextmanager
-def within_limits(**changes: Any) -> Iterator[None]:
-    """Change some of the `Limits` inside this block."""
-    token = _limits.set(replace(_limits.get(), **changes))
-    try:
-        yield
-    finally:
-        _limits.reset(token)
-
-
-def each_within_limits(items: Iterable[T], **changes: Any) -> Iterator[T]:
-    """The items; some of the `Limits` are changed while the next one is made, not while the caller has the last one."""
-    rest = iter(items)
-    while True:
-        with within_limits(**changes):
-            item = list(islice(rest, 1))
-        if not item:
-            return
-        yield from item
-
-
-def current_limits() -> Limits:
-    """Those of the present block."""
-    return _limits.get()
-
-
-def is_collected(error: InputError) -> bool:
-    """Give the error of one document to `Limits.collect`; False if errors are not collected, or not this one."""
-    collect = current_limits().collect
-    return collect is not None and collect(error) is not False
-
-
-def reject(error: InputError) -> None:
-    """Collect the error of one document; raise it if it is not collected."""
-    if not is_collected(error):
-        raise error from None
-
-
-def leave_out(error: InputError) -> None:
-    """Collect the error of one document; log that it is left out if it is not collected."""
-    if not is_collected(error):
-        _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
-
-
-def leave_out_unreadable(documents: Iterable[T | InputError]) -> Iterator[T]:
+def leave_out_unreadable(documents: Iterable[T | InputError], reading: Reading) -> Iterator[T]:
     """Yield the documents; leave out those that cannot be read, and raise the error of the first if none can."""
     first, any_read = None, False
     for document in documents:
         if not isinstance(document, InputError):
             if first:
-                leave_out(first)
+                reading.leave_out(first)
             first, any_read = None, True
             yield document
         elif first or any_read:
-            leave_out(document)
+            reading.leave_out(document)
         else:
             first = document
     if first:
-        reject(first)
-
-
-def skip(errors: Iterable[InputError]) -> None:
-    """Note the errors of skipped files in `Limits.skipped`."""
-    if (skipped := current_limits().skipped) is not None:
-        skipped.extend(errors)
+        reading.reject(first)
 
 
 def largest_document() -> int:

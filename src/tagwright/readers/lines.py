@@ -21,6 +21,7 @@ from tagwright.core.display import escape_formula, plural
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers import limits
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.text.words import clean
 
 T = TypeVar("T")
@@ -91,18 +92,17 @@ class EncodingError(InputError):
         self.encoding = encoding
 
 
-def in_encoding(path: Path, encoding: str, read: Callable[[], T]) -> T:
-    """Return `read` of a vocabulary: in UTF-8, else in the given encoding, else in `Limits.label_encoding`.
+def in_encoding(path: Path, encoding: str, read: Callable[[Reading], T]) -> T:
+    """Return `read` of a vocabulary: in UTF-8, or else in the given encoding.
 
     Raises InputError, which says what encoding fits a file that is not UTF-8 where none was given.
     """
     try:
-        return read()
+        return read(PLAIN)
     except EncodingError as error:
-        if chosen := encoding or limits.current_limits().label_encoding:
-            check_encoding(chosen)
-            with limits.within_limits(encoding=chosen):
-                return read()
+        if encoding:
+            check_encoding(encoding)
+            return read(Reading(encoding=encoding))
         if not error.encoding:
             raise
         how = option(
@@ -135,42 +135,44 @@ def marked_encoding(start: bytes) -> str:
     return "utf-16-be" if re.match(rb"\0[^\0]\0[^\0]", start) else ""
 
 
-def open_lines(path: Path | str, large: Large = "refuse", *, ends: bool = False) -> Iterator[tuple[int, str]]:
+def open_lines(
+    path: Path | str, large: Large = "refuse", reading: Reading = PLAIN, *, ends: bool = False
+) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without byte order mark, and with ends if asked.
 
-    Other encodings are those that the first bytes tell (`marked_encoding`), or else `Limits.encoding`. Raises
+    Other encodings are those that the first bytes tell (`marked_encoding`), or else that of `reading`. Raises
     InputError as `open_bytes` does, and with the line number for bytes that are not of the encoding and for a line
     above the limit for a document, unless those are left out or taken.
     """
     with open_bytes(path) as file:
-        encoding = marked_encoding(cast("io.BufferedReader", file).peek(4)) or limits.current_limits().encoding
-        for number, line in _raw_lines(file, path, large, encoding):
+        encoding = marked_encoding(cast("io.BufferedReader", file).peek(4)) or reading.encoding
+        for number, line in _raw_lines(file, path, large, encoding, reading):
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
                 problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
-                _refuse(EncodingError(problem, path, number, _other_encoding(path)), large)
+                _refuse(EncodingError(problem, path, number, _other_encoding(path)), large, reading.reject)
             else:
                 yield number, text if ends else text.rstrip("\r\n")
 
 
-def open_text(path: Path | str) -> str:
+def open_text(path: Path | str, reading: Reading = PLAIN) -> str:
     r"""The text of a file that is one document, with `\n` at line ends and bad bytes repaired as by `decode_text`.
 
     Raises InputError as `open_bytes` does, for a file above the limit for a document, and for another encoding.
     """
     with open_bytes(path) as file:
-        return decode_text(limits.read_whole(file, path), path).removesuffix("\n")
+        return decode_text(limits.read_whole(file, path), path, wanted=reading.encoding).removesuffix("\n")
 
 
-def decode_text(content: bytes, path: Path | str, encoding: str = "utf-8") -> str:
+def decode_text(content: bytes, path: Path | str, encoding: str = "utf-8", wanted: str = "") -> str:
     r"""The text of a whole file, with `\n` at line ends.
 
-    encoding: where neither the first bytes tell one, nor one is given (`Limits.encoding`), which has to fit. A bad byte
+    encoding: where neither the first bytes tell one, nor one is wanted, which has to fit. A bad byte
     becomes U+FFFD, as do several if they are at most a tenth of the characters beyond ASCII, which the log says in one
     line. More are another encoding: raises EncodingError.
     """
-    wanted = "" if (marked := marked_encoding(content)) else limits.current_limits().encoding
+    wanted = "" if (marked := marked_encoding(content)) else wanted
     encoding = marked or wanted or encoding
     try:
         text = content.decode(encoding)
@@ -198,17 +200,19 @@ def is_utf8(content: bytes) -> bool:
     return True
 
 
-def json_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(
+    path: Path | str, large: Large = "refuse", reading: Reading = PLAIN
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a JSON lines file with their line numbers; blank lines are skipped.
 
     Half a surrogate pair, which cannot be written as UTF-8 again, becomes U+FFFD. Raises InputError as `open_lines`
     does, and with the line number for what is not a JSON object, is nested too deep, or gives a key twice.
     """
-    return json_records(open_lines(path, large), path, large)
+    return json_records(open_lines(path, large, reading), path, large, reading)
 
 
 def json_records(
-    lines: Iterable[tuple[int, str]], path: Path | str, large: Large = "refuse"
+    lines: Iterable[tuple[int, str]], path: Path | str, large: Large = "refuse", reading: Reading = PLAIN
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects in numbered lines, as `json_lines` reads them."""
     for number, line in lines:
@@ -216,23 +220,23 @@ def json_records(
             try:
                 record = _object(_parse_value(line, path, number), path, number)
             except InputError as error:
-                _refuse(error, large)
+                _refuse(error, large, reading.reject)
             else:
                 yield number, record
 
 
-def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_objects(path: Path | str, reading: Reading = PLAIN) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a `.json` file: lines, or else one object or one list of them over the whole file.
 
     A place in a list is a position, from 1. Raises InputError as `json_lines` does, and for a file above the limit for
     a document that is not lines: it is in memory as a whole.
     """
-    first, is_lines = next((line for _, line in open_lines(path, "leave out") if line.strip()), ""), False
+    first, is_lines = next((line for _, line in open_lines(path, "leave out", reading) if line.strip()), ""), False
     with contextlib.suppress(InputError):
         is_lines = isinstance(_parse_value(first, "", None), dict)
     if is_lines:
-        yield from json_lines(path, "leave out")
-    elif text := open_text(path):
+        yield from json_lines(path, "leave out", reading)
+    elif text := open_text(path, reading):
         value = _parse_value(text, path, None)
         for number, record in enumerate(value if isinstance(value, list) else [value], 1):
             yield number, _object(record, path, number)
@@ -278,12 +282,12 @@ def table_lines(rows: Iterable[Sequence[str]], file_format: Literal["csv", "tsv"
             yield line.getvalue().removesuffix("\r\n")
 
 
-def tsv_rows(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, list[str]]]:
+def tsv_rows(path: Path | str, large: Large = "refuse", reading: Reading = PLAIN) -> Iterator[tuple[int, list[str]]]:
     """The cells of each line between tabs, nothing quoted; blank lines are left out. Raises as `open_lines` does."""
-    return ((line, text.split("\t")) for line, text in open_lines(path, large) if text.strip())
+    return ((line, text.split("\t")) for line, text in open_lines(path, large, reading) if text.strip())
 
 
-def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path | str, reading: Reading = PLAIN) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row, separated by commas, semicolons or tabs, with the line on which the row begins.
 
     A quoted cell may hold line ends; blank rows are left out. The separator is inferred from the first line, a header,
@@ -296,7 +300,7 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
 
     def lines() -> Iterator[str]:
         nonlocal size
-        for _, text in open_lines(path, ends=True):
+        for _, text in open_lines(path, reading=reading, ends=True):
             size += len(text)
             if size > limits.largest_document() + 2:  # its end
                 raise InputError(f"begins a row that {limits.too_large()}, or close the quote of its cell", path, line)
@@ -430,7 +434,9 @@ def _utf8_lines(file: IO[bytes], encoding: str) -> Iterator[Callable[[int], byte
             yield lambda size: text.readline(size).encode("utf-8", "replace")
 
 
-def _raw_lines(file: IO[bytes], path: Path | str, large: Large, encoding: str) -> Iterator[tuple[int, bytes]]:
+def _raw_lines(
+    file: IO[bytes], path: Path | str, large: Large, encoding: str, reading: Reading
+) -> Iterator[tuple[int, bytes]]:
     """Numbered lines in UTF-8; never more of one than the limit for a document is in memory."""
     limit = limits.largest_document() if large != "take" else sys.maxsize - 1
     with _utf8_lines(file, encoding) as readline:
@@ -438,7 +444,7 @@ def _raw_lines(file: IO[bytes], path: Path | str, large: Large, encoding: str) -
             try:
                 line = readline(limit + 1)
                 if len(line) > limit and len(line.removesuffix(b"\n")) > limit:
-                    _refuse(InputError(limits.too_large(), path, number), large, limits.leave_out)
+                    _refuse(InputError(limits.too_large(), path, number), large, reading.leave_out)
                     while line and not line.endswith(b"\n"):
                         line = readline(_CHUNK)
                     continue
@@ -451,7 +457,7 @@ def _raw_lines(file: IO[bytes], path: Path | str, large: Large, encoding: str) -
             yield number, line
 
 
-def _refuse(error: InputError, large: Large, otherwise: Callable[[InputError], None] = limits.reject) -> None:
+def _refuse(error: InputError, large: Large, otherwise: Callable[[InputError], None]) -> None:
     """Raise the error; where lines are documents, it costs its line only."""
     if large != "leave out":
         raise error from None

@@ -18,10 +18,9 @@ import numpy as np
 from tagwright.core.checked import show
 from tagwright.core.display import escape_formula, plural
 from tagwright.data.corpus import ids_of, text_key
-from tagwright.errors import InputError
+from tagwright.errors import InputError, note_left_out
 from tagwright.readers import trec
 from tagwright.readers.documents.sections import one_line
-from tagwright.readers.limits import skip
 from tagwright.readers.lines import Place, finite_score, id_field, json_records, open_lines, table_lines, write_lines
 from tagwright.types import Document, Label, Run, list_or_nones, shortest
 
@@ -145,7 +144,7 @@ def keep_matching(run: Run, documents: Sequence[Document], digests: Mapping[str,
     left_out = f"the suggestions for {plural(len(doubted), 'document')} are left out"
     problem = f"{left_out}, as others may have been tagged under these ids: {', '.join(ids[row] for row in doubted)}"
     _log.warning("%s", InputError(problem, path))
-    skip([InputError(problem, path)])
+    note_left_out([InputError(problem, path)])
     return run.keep(~np.isin(run.rows, doubted))
 
 

@@ -23,7 +23,10 @@ _log = logging.getLogger(__name__)
 
 
 def workbook_rows(
-    path: Path, is_header: Callable[[Sequence[str]], bool], says_others: bool = True
+    path: Path,
+    is_header: Callable[[Sequence[str]], bool],
+    says_others: bool = True,
+    reading: limits.Reading = limits.PLAIN,
 ) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row of a sheet with the number of the row: texts, dates and numbers as a reader sees them.
 
@@ -43,7 +46,7 @@ def workbook_rows(
             some = list(islice(rows, 100))
         for number, cells in some:
             if sum(map(len, cells)) > limits.largest_document():
-                limits.leave_out(InputError(limits.too_large(), path, number))
+                reading.leave_out(InputError(limits.too_large(), path, number))
             else:
                 cells = _without_blank_end(cells)
                 yield number, cells + [""] * (width - len(cells))

@@ -18,8 +18,7 @@ from tagwright.core.display import plural
 from tagwright.core.progress import note
 from tagwright.data.corpus import ids_of, take_documents
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import InputError, option
-from tagwright.readers.limits import skip
+from tagwright.errors import InputError, note_left_out, option
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Decision
@@ -109,7 +108,7 @@ class LeftOut(NamedTuple):
             said += [f"{document}: {plural(number, 'label')}" for document, number in self.changed.items()]
         for line in said:
             _log.warning("%s", line)
-        skip(InputError(line) for line in said)
+        note_left_out(InputError(line) for line in said)
 
 
 def apply_reviews(gold: Run, documents: Sequence[Document], labels: Vocabulary, file: Path) -> tuple[Run, Run]:

@@ -14,6 +14,7 @@ from tagwright.app.cli import app
 from tagwright.errors import InputError
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.documents.jsonl import read_json
+from tagwright.readers.limits import Reading
 from tagwright.types import Document
 
 
@@ -81,7 +82,7 @@ def test_an_export_of_label_studio_is_labelled_documents(tmp_path: Path) -> None
 
 def test_one_tag_of_several_may_be_named(tmp_path: Path) -> None:
     path = written(tmp_path / "export.json", LABEL_STUDIO)
-    assert [each.labels for _, each in read_json(path, {"labels": "mood"})] == [(), ("good",), ()]
+    assert [each.labels for _, each in read_json(path, Reading(columns={"labels": "mood"}))] == [(), ("good",), ()]
 
 
 def test_an_export_of_argilla_is_labelled_documents(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_an_export_of_argilla_is_labelled_documents(tmp_path: Path) -> None:
     first, second = read(path)
     assert first == Document("d1", "Bees", "They fly.", (), {"shelf": ("A 1",)}, ("bees",))
     assert second == Document("d2", "", "On income.")
-    assert [each.labels for _, each in read_json(path, {"labels": "mood"})] == [("good",), ()]
+    assert [each.labels for _, each in read_json(path, Reading(columns={"labels": "mood"}))] == [("good",), ()]
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ from tests.readers.reading import read, refusal, written
 
 from tagwright import zero_shot
 from tagwright.api import evaluate
-from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
-from tagwright.readers.limits import within_limits
+from tagwright.readers.documents.in_memory import corpus_of
 from tagwright.types import Label
 
 LABELS = Vocabulary(["Billing", "Login", "Refund", "Bees; wasps", "Bees", "wasps"])
@@ -24,8 +23,8 @@ def documents(
     rows: Sequence[dict[str, Any]], vocabulary: Vocabulary | None = LABELS
 ) -> list[tuple[str, str, tuple[str, ...]]]:
     """Title, abstract and labels of each record."""
-    with within_limits(is_label=vocabulary.has if vocabulary else None):
-        return [(each.title, each.abstract, each.labels) for each in Corpus.of(rows)]
+    is_label = vocabulary.has if vocabulary else None
+    return [(each.title, each.abstract, each.labels) for each in corpus_of(rows, is_label=is_label)]
 
 
 TEXT = "I cannot get in since Monday."

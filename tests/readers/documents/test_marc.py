@@ -13,6 +13,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
 from tagwright.readers.documents.catalogue import Remarks
 from tagwright.readers.documents.marc import _decode_records, read_marc
+from tagwright.readers.limits import Reading
 from tagwright.types import Document, Label, Section
 
 READ = Document(
@@ -203,14 +204,14 @@ def test_fields_are_read_to_their_ends_where_the_directory_is_wrong(tmp_path: Pa
 def test_text_in_another_encoding_than_the_leader_says(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     russian = iso2709([("001", b"1"), *[("245", "00\x1faПчёлы и сады".encode("cp1251")), ("520", b"  \x1fa\xd6")]])
     path = written(tmp_path, russian + utf8(marc_record(title("Vögel", "2"))), "x.mrc")
-    assert [each.title for _, each in read_marc(path, encoding="cp1251")] == ["Пчёлы и сады", "Vögel"]
+    assert [each.title for _, each in read_marc(path, Reading(encoding="cp1251"))] == ["Пчёлы и сады", "Vögel"]
     assert not caplog.messages
     list(read_marc(path))
     assert caplog.messages == [
         f"{path}:1: text is not in MARC-8, as the leader says; if another encoding is meant, name it: encoding=cp1252"
     ]
     with pytest.raises(InputError, match="1: is a MARC record whose text is not in ascii"):
-        list(read_marc(written(tmp_path, russian, "y.mrc"), encoding="ascii"))
+        list(read_marc(written(tmp_path, russian, "y.mrc"), Reading(encoding="ascii")))
 
 
 def test_chinese_text_that_breaks_off_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -273,7 +274,7 @@ def test_unimarc_in_an_encoding_of_its_own_is_no_marc_8(tmp_path: Path) -> None:
     assert refusal(path) == (
         "x.mrc:1: is UNIMARC whose text is not in UTF-8; export it as UTF-8, or name its encoding: encoding=cp1251"
     )
-    assert [each.title for _, each in read_marc(path, encoding="latin-1")] == ["L'ÂetÂe"]
+    assert [each.title for _, each in read_marc(path, Reading(encoding="latin-1"))] == ["L'ÂetÂe"]
 
 
 @pytest.mark.parametrize(

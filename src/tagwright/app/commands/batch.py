@@ -8,6 +8,7 @@ import typer
 
 from tagwright.app.arguments import MODEL, Chosen, Cut, Docs, Json, Offline, Quiet, Reading, model_in_use
 from tagwright.core.display import SOME_FAILED
+from tagwright.errors import InputError
 
 
 def batch(
@@ -49,8 +50,9 @@ def batch(
     options = BatchOptions(**vars(cut), shard_size=shard_size, format=file_format)
     share = work.shards_of(shard)
     work.check_apart(docs, output)
-    sources = inputs.sources(docs, reading, Chosen(model=model))
-    done = work.run(*(sources, model, output, options, share), processes=processes, ray=ray)
+    unread = list[InputError]()
+    sources = inputs.sources(docs, reading, Chosen(model=model), unread.append)
+    done = work.run(sources, model, output, options, share, unread=unread, processes=processes, ray=ray)
     if as_json:
         print(json.dumps({**vars(done), "documents_per_second": round(done.documents_per_second, 1)}))
     else:

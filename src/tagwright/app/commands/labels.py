@@ -7,14 +7,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Json, Quiet, Reading
+from tagwright.app.arguments import Chosen, Encoding, Json, Quiet
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError
 
 
 def labels(
     chosen: Chosen,
-    _reading: Reading,
     output_format: Annotated[
         Literal["jsonl", "csv", "tsv", "skos"],
         typer.Option("--format", help="Output format; skos is Turtle, limited to what SKOS can express."),
@@ -35,6 +34,7 @@ def labels(
     output: Annotated[
         Path | None, Written(own=r"\{"), typer.Option(help="--describe: the file to write, JSON lines.")
     ] = None,
+    encoding: Encoding = "",
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -72,7 +72,7 @@ def labels(
         if keywords is not None:
             render.print_lines(_keyword_lines(chosen, keywords))
         elif chosen.labels:
-            read = Vocabulary.read(chosen.labels, language=chosen.language or None)
+            read = Vocabulary.read(chosen.labels, language=chosen.language or None, encoding=encoding)
             render.print_lines(label_lines(read, file_format))
         else:
             render.print_lines(label_lines(inputs.vocabulary(chosen), file_format))

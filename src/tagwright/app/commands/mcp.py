@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import MODEL, Arranged, Chosen, Conditions, Encoding, LabelFile, Language, Quiet, Settings
+from tagwright.app.arguments import MODEL, Arranged, Chosen, Conditions, LabelFile, Language, Quiet, Settings
 from tagwright.core.extras import require
 from tagwright.server.options import Listening, ServerOptions
 
@@ -18,7 +18,6 @@ def mcp(
     model: Annotated[Path | None, typer.Option("--model", help=MODEL)] = None,
     labels: LabelFile = None,
     language: Language = "",
-    _encoding: Encoding = "",
     settings: Settings = [],  # noqa: B006
     http: Annotated[bool, typer.Option("--http", help="Answer over HTTP at /mcp, not on standard input.")] = False,
     listening: Listening,

@@ -15,7 +15,7 @@ import typer
 from tagwright.app.arguments import Json, Named, Quiet, Reading, ReplaceGone
 from tagwright.core.display import escape_controls, for_programs, print_json
 from tagwright.core.outputs import Written
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, note_left_out
 
 if TYPE_CHECKING:
     from tagwright.data.vocabulary import Vocabulary
@@ -99,7 +99,6 @@ def reviews(
 
 def _import(files: Sequence[Path], reviewer: str) -> None:
     """Add the decisions of all files but the first to it; the exit code is 3 where the first says otherwise."""
-    from tagwright.readers.limits import skip
     from tagwright.review.file import ReviewFile
     from tagwright.review.merging import merge
 
@@ -110,7 +109,7 @@ def _import(files: Sequence[Path], reviewer: str) -> None:
             merged = merge(target, path, reviewer)
             for line in merged.lines(path):
                 print(escape_controls(line))
-            skip(InputError(line, path) for line in merged.kept)
+            note_left_out(InputError(line, path) for line in merged.kept)
 
 
 def _names(chosen: Named, opened: ReviewFile) -> Vocabulary | None:

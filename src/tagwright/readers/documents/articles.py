@@ -4,38 +4,38 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
-from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, to_documents
 from tagwright.readers.documents.markup import of_jats, of_tei
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keep_present, numbered_depth, to_sections, work_id, years
 from tagwright.readers.documents.xml import Prose, read_elements
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.types import Document, Section
 
 _PLAIN, _PROSE, _TEI = Prose(), Prose(of_jats, is_paper=True), Prose(of_tei, is_paper=True)
 
 
-def read_jats(path: Path) -> Iterator[Located]:
+def read_jats(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read every `article` of a file. Its id is its PubMed id, DOI or PMC id, or blank if it has none.
 
     Sections are those of body and appendices. Captions become paragraphs. Tables, formulas in TeX, responses,
     acknowledgements and notes are left out. Metadata: author, venue (the journal), year, keyword, reference (PubMed
     ids, or else DOIs). Raises InputError with path and line.
     """
-    for number, article in read_elements(path, "article"):
+    for number, article in read_elements(path, "article", reading=reading):
         if article.find("front") is None and article.find("body") is None:
             raise InputError("is an article without front and body, expected JATS", path, number)
         yield number, _document(article)
 
 
-def read_pubmed(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_pubmed(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read every `PubmedArticle` of a file. Its id is its PubMed id, its labels are the names of its MeSH headings.
 
-    Metadata: author, venue, year, keyword, language, reference (PubMed ids). columns: as in `catalogue.to_documents`,
+    Metadata: author, venue, year, keyword, language, reference (PubMed ids). reading: as in `catalogue.to_documents`,
     which also says what is raised.
     """
-    return to_documents(read_elements(path, "PubmedArticle"), _citation, Remarks(path), columns)
+    return to_documents(read_elements(path, "PubmedArticle", reading=reading), _citation, Remarks(path), reading)
 
 
 def _citation(article: Element) -> Record:
@@ -148,14 +148,14 @@ def _find(element: Element, path: str) -> Element:
     return Element("nothing") if child is None else child
 
 
-def read_tei(path: Path) -> Iterator[Located]:
+def read_tei(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Every `TEI` element in the file. Its id is its PubMed id or DOI, or blank when it has none.
 
     GROBID writes sections one after the other: their level follows from their numbers ("2.1"), and from their nesting
     where they are nested. Captions of figures are kept; formulas, tables and acknowledgements are left out. Metadata:
     author, venue, year, keyword, reference (PubMed ids, or else DOIs). Raises InputError with path and line.
     """
-    for number, tei in read_elements(path, "TEI"):
+    for number, tei in read_elements(path, "TEI", reading=reading):
         header = tei.find("teiHeader")
         if header is None:
             raise InputError("is TEI without teiHeader, expected what GROBID writes", path, number)

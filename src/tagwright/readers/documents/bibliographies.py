@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from tagwright.core.display import plural
 from tagwright.core.extras import require
-from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, label_by_field, to_documents
@@ -17,7 +16,7 @@ from tagwright.readers.documents.pandoc import latex_texts
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
 from tagwright.readers.documents.tags import without_markup
-from tagwright.readers.limits import convert_errors, largest_document, leave_out, leave_out_unreadable, too_large
+from tagwright.readers.limits import PLAIN, Reading, convert_errors, largest_document, leave_out_unreadable, too_large
 from tagwright.readers.lines import Place, json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -72,21 +71,21 @@ LONGEST_STRING = 1000
 _log = logging.getLogger(__name__)
 
 
-def read_ris(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_ris(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Each reference of a file in RIS, or in the format of PubMed or of the Web of Science, with the line it begins on.
 
     Metadata: author, keyword, language, year, publisher, venue, note; the MeSH headings of PubMed are labels. Lines
     outside of references are counted in the log, and a reference above the limit for a document is left out. columns:
     as in `catalogue.to_documents`, which also says what is raised.
     """
-    return to_documents(_references(path), lambda record: record, Remarks(path), columns)
+    return to_documents(_references(path, reading), lambda record: record, Remarks(path), reading)
 
 
-def _references(path: Path) -> Iterator[tuple[int, Record]]:
+def _references(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
     dialect: _Dialect | None = None
     begin, left, outside, fields = 0, 0, list[int](), list[tuple[str, list[str]]]()
     unused = Counter[str]()
-    for number, line in open_lines(path, "leave out"):
+    for number, line in open_lines(path, "leave out", reading):
         dialect = dialect or next((each for each in _DIALECTS if each.split(line)[0] == each.begin), None)
         tag, text = dialect.split(line) if dialect else ("", line)
         if dialect and tag and tag in (dialect.begin, dialect.end):
@@ -96,7 +95,7 @@ def _references(path: Path) -> Iterator[tuple[int, Record]]:
         elif fields and left >= 0:
             left -= len(line) + 1
             if left < 0:
-                leave_out(InputError(too_large(), path, begin))
+                reading.leave_out(InputError(too_large(), path, begin))
             elif tag:
                 fields.append((tag, [text]))
             else:
@@ -121,18 +120,18 @@ def _read_tagged_fields(fields: Iterable[tuple[str, Sequence[str]]], dialect: _D
     return Record(document, [Subject("mesh", (), heading) for heading in headings])
 
 
-def read_bibtex(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_bibtex(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Each entry of a BibTeX or BibLaTeX file as a document, with the line on which it begins; its key is the id.
 
     Metadata: author, keyword, language, year, publisher, venue, note. LaTeX in values becomes text. Entries that cannot
-    be read are left out. columns: as in `catalogue.label_by_field`. Raises InputError with the line if none can.
+    be read are left out. reading: as in `catalogue.label_by_field`. Raises InputError with the line if none can.
     """
     require("reading BibTeX", "bibtexparser", path=path)
     from bibtexparser.entrypoint import parse_string
     from bibtexparser.model import Entry, ParsingFailedBlock, String
 
     with convert_errors("is no BibTeX, or damaged", "bibtexparser", path):
-        blocks = parse_string(open_text(path), parse_stack=[]).blocks
+        blocks = parse_string(open_text(path, reading), parse_stack=[]).blocks
     strings, found, unused = dict[str, str](), list[tuple[Place, Entry] | InputError](), Counter[str]()
     for block in blocks:
         place = Place(path, (block.start_line or 0) + 1)
@@ -162,9 +161,9 @@ def read_bibtex(path: Path, columns: Columns | None = None) -> Iterator[Located]
             for role in {"author", "editor"} & values.keys():
                 values[role] = re.split(r"\s+and\s+", values[role][0])
             document = without_markup(_document(values | {"id": [entry.key]}, unused))
-            yield place.line or 0, label_by_field(document, columns)
+            yield place.line or 0, label_by_field(document, reading.columns)
 
-    yield from leave_out_unreadable(documents())
+    yield from leave_out_unreadable(documents(), reading)
     say_unused(path, unused)
 
 
@@ -186,12 +185,12 @@ def _written_out(value: str, strings: Mapping[str, str]) -> str:
     )
 
 
-def read_csl(path: Path) -> Iterator[Located]:
+def read_csl(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Each item of a CSL JSON file as a document, with its position; metadata as of `read_ris`.
 
     Raises InputError, with the position for an item that is not one.
     """
-    yield from of_csl(json_objects(path), path)
+    yield from of_csl(json_objects(path, reading), path)
 
 
 def is_csl(item: Mapping[str, Any]) -> bool:

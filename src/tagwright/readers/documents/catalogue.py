@@ -19,7 +19,7 @@ from tagwright.readers.documents.columns import remedy, split_labels
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tags import without_markup
-from tagwright.readers.limits import leave_out_unreadable
+from tagwright.readers.limits import Reading, leave_out_unreadable
 from tagwright.types import Document, Section
 
 _log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class Subject(NamedTuple):
         """The subject as a label of a document, from which `Vocabulary.resolve` finds it."""
         return write_reference(self.ids, self.name)
 
-    def several(self) -> list[Subject]:
+    def several(self, is_label: Callable[[str], bool] | None = None) -> list[Subject]:
         """The subjects that one field holds with `;` between, unless the whole is a label of the vocabulary at hand.
 
         >>> [each.name for each in Subject("", (), "Bees; Honey").several()]
@@ -93,7 +93,7 @@ class Subject(NamedTuple):
         """
         if self.ids or ";" not in self.name:
             return [self]
-        names = (name.strip() for name in split_labels(self.name))
+        names = (name.strip() for name in split_labels(self.name, is_label))
         return [self._replace(name=name) for name in names if name]
 
 
@@ -131,18 +131,18 @@ def to_documents(
     records: Iterable[tuple[int, _Raw] | InputError],
     read: Callable[[_Raw], Record | None],
     remarks: Remarks,
-    columns: Columns | None,
+    reading: Reading,
     passed_over: str = "is deleted, or describes no work",
 ) -> Iterator[Located]:
-    """Documents of numbered records. columns: `labels` is the code of the subjects to take.
+    """Documents of numbered records. reading: of its columns, `labels` is the code of the subjects to take.
 
     passed_over: what is said of records that are read as None. A damaged record is collected or logged, and the others
     are read. Lines of log count the records that are passed over, those without title and text, and the subjects of
     other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
     chosen vocabulary; ConfigError for other columns.
     """
-    chosen, sources, unused = find_chosen_source(columns), Counter[str](), Counter[str]()
-    for number, raw in leave_out_unreadable(records):
+    chosen, sources, unused = find_chosen_source(reading.columns), Counter[str](), Counter[str]()
+    for number, raw in leave_out_unreadable(records, reading):
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
         else:
@@ -150,16 +150,18 @@ def to_documents(
             if not record.document.text:
                 remarks.add(number, "has no title and no text")
             unused.update(record.unused)
-            record = record._replace(subjects=[part for subject in record.subjects for part in subject.several()])
+            record = record._replace(
+                subjects=[part for subject in record.subjects for part in subject.several(reading.is_label)]
+            )
             sources.update(subject.source for subject in record.subjects if subject.label)
             sources.update([chosen] if chosen in record.document.metadata else [])
-            yield number, label_by_field(_label_by_subjects(record, chosen), columns)
+            yield number, label_by_field(_label_by_subjects(record, chosen), reading.columns)
     remarks.log()
     say_unused(remarks.path, unused)
     _report(sources, chosen, remarks.path)
 
 
-def label_by_field(document: Document, columns: Columns | None) -> Document:
+def label_by_field(document: Document, columns: Columns) -> Document:
     """The document with the values of a field of its metadata as labels, where `columns` names one: labels=keyword.
 
     >>> label_by_field(Document("1", metadata={"keyword": ("Bees",)}), {"labels": "keyword"})
@@ -171,12 +173,12 @@ def label_by_field(document: Document, columns: Columns | None) -> Document:
     return relabel_document(replace(document, metadata=kept), document.metadata[field])
 
 
-def find_chosen_source(columns: Columns | None) -> str:
+def find_chosen_source(columns: Columns) -> str:
     """The code of the subjects that the user names as labels, or the field. Raises ConfigError for other columns."""
-    if other := {*(columns or {})} - {"labels"}:
+    if other := {*columns} - {"labels"}:
         source = remedy(labels="lcsh")
         raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")
-    return source_code((columns or {}).get("labels", ""))
+    return source_code(columns.get("labels", ""))
 
 
 def _label_by_subjects(record: Record, chosen: str) -> Document:

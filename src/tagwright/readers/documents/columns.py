@@ -13,7 +13,7 @@ import logging
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -35,7 +35,7 @@ from tagwright.readers.headers import (
     of_web_of_science,
     recognise_columns,
 )
-from tagwright.readers.limits import current_limits
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import Place
 from tagwright.types import Document
 
@@ -94,7 +94,7 @@ def join_labels(labels: Sequence[str]) -> str:
 def to_fields(
     rows: Iterable[tuple[int, Record]],
     path: Path | str,
-    columns: Columns | None = None,
+    reading: Reading = PLAIN,
     *,
     table: bool,
     guess: bool = True,
@@ -111,7 +111,7 @@ def to_fields(
     sample = list(islice(rows, SAMPLE))
     if not sample:
         return
-    plan = _plan([row for _, row in sample], columns or {}, Place(path, sample[0][0]), table, guess)
+    plan = _plan([row for _, row in sample], reading, Place(path, sample[0][0]), table, guess)
     if plan.said:
         say(f"{path}: {plan.said}", warn=plan.warns)
     every = chain(sample, rows)
@@ -129,7 +129,10 @@ def subject_columns(sample: Sequence[Record], columns: Columns, place: Place) ->
 
     sample: rows of a table. columns: those that the user names; of columns for labels, that is the only one.
     """
-    fields, is_named = _plan(sample, columns, place, table=True, guess=True).fields, "labels" in columns
+    fields, is_named = (
+        _plan(sample, Reading(columns=columns), place, table=True, guess=True).fields,
+        "labels" in columns,
+    )
     usual = ("labels", "subject_uris", "subjects", "label")
     return {
         column: _source_of_column(column)
@@ -138,12 +141,12 @@ def subject_columns(sample: Sequence[Record], columns: Columns, place: Place) ->
     }
 
 
-def split_labels(text: str) -> list[str]:
+def split_labels(text: str, is_label: Callable[[str], bool] | None = None) -> list[str]:
     """The labels in one text: URIs between white space, as Annif writes `<uri> <uri>`, or between `;`, `|`, line ends.
 
     A URI may hold `;` and `|` itself. Other labels that hold them are written as a list (`parse_list`), or are labels
-    of the vocabulary at hand. Commas without a space separate labels where a part is in this vocabulary, and not the
-    whole.
+    of the vocabulary at hand (`is_label`). Commas without a space separate labels where a part is in this vocabulary,
+    and not the whole.
 
     >>> split_labels("a; b"), split_labels('["a;b", "<c"]'), split_labels("http://e/1 <http://e/2;x>")
     (['a', ' b'], ['a;b', '<c'], ['http://e/1', 'http://e/2;x'])
@@ -160,7 +163,6 @@ def split_labels(text: str) -> list[str]:
         return [word.strip("<>") for word in words]
     if text.lstrip().startswith("<") and (uris := re.findall(r"<([^<>\s]+)>", text)):
         return uris
-    is_label = current_limits().is_label
     if is_label and is_label(text):
         return [text]
     if not re.search(r"[;|\r\n]", text):
@@ -169,7 +171,7 @@ def split_labels(text: str) -> list[str]:
     return re.split(r"[;|\r\n]", text)
 
 
-def labels_in(cell: str | int, place: Place) -> list[str]:
+def labels_in(cell: str | int, place: Place, is_label: Callable[[str], bool] | None = None) -> list[str]:
     """The labels in a cell of a column of labels; also those of Label Studio's CSV, `{"choices": ["a", "b"]}`.
 
     Raises InputError for other objects in JSON, such as marked spans.
@@ -179,11 +181,11 @@ def labels_in(cell: str | int, place: Place) -> list[str]:
     """
     text = str(cell)
     if not re.match(r"\s*(?:\{|\[\s*[\[{])", text):
-        return split_labels(text)
+        return split_labels(text, is_label)
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return split_labels(text)
+        return split_labels(text, is_label)
     results = value if isinstance(value, list) else [value]
     if all(isinstance(each, Mapping) and len(each) == 1 and {*each} <= {"choices", "taxonomy"} for each in results):
         results = [part for result in results for named in result.values() if isinstance(named, list) for part in named]
@@ -241,6 +243,7 @@ class _Plan:
     guessed_id: bool
     texts: frozenset[str]
     path: Path | str
+    is_label: Callable[[str], bool] | None
     said: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     chosen: str = ""
@@ -261,7 +264,7 @@ class _Plan:
                 elif name == "labels" and isinstance(value, list):
                     record[name] = [without_tags(each, FORMATTING) if isinstance(each, str) else each for each in value]
             if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
-                record["labels"] = labels_in(value, Place(self.path, line))
+                record["labels"] = labels_in(value, Place(self.path, line), self.is_label)
             if self.sources:
                 record = self._with_sources(record)
             is_blank = not any((value := record.get(name)) and value == value for name in self.texts)
@@ -281,7 +284,8 @@ class _Plan:
         labels = dict[str, str]()
         for name, code in {"labels": "none", **self.sources}.items():
             value = record.pop(name, None)
-            parts = value if isinstance(value, list | tuple) else split_labels("" if value is None else str(value))
+            text = "" if value is None else str(value)
+            parts = value if isinstance(value, list | tuple) else split_labels(text, self.is_label)
             for part in filter(None, map(str.strip, map(str, parts))):
                 labels.setdefault(part, code)
         told = {LABEL_SOURCE: list(labels.values()), **({CHOSEN_SOURCE: self.chosen} if self.chosen else {})}
@@ -295,7 +299,8 @@ class _Plan:
         return {**record, "id": own}
 
 
-def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool, guess: bool) -> _Plan:
+def _plan(sample: Sequence[Record], reading: Reading, place: Place, table: bool, guess: bool) -> _Plan:
+    columns = reading.columns
     there = list(dict.fromkeys(column for row in sample for column in row))
     given = {_column(column, there, place): name for name, column in columns.items()}
     if len(given) < len(columns):
@@ -327,6 +332,7 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool,
         guessed_id="id" in known.values(),
         texts=frozenset({"title", *_TEXTS}) & names,
         path=place.path,
+        is_label=reading.is_label,
         said="; ".join(filter(None, [*said, there_unused, f"to change this: {remedy()}" if said else ""])),
         warns=bool(said),
         sources=sources,

@@ -14,7 +14,7 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.pandoc import make_document, parse
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import authors, keywords, one_line
-from tagwright.readers.limits import PICTURES, check_unpacked, convert_errors, read_whole
+from tagwright.readers.limits import PICTURES, PLAIN, Reading, check_unpacked, convert_errors, read_whole
 from tagwright.readers.lines import open_bytes
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ _LONGEST_PROPERTIES = 1 << 20
 "Bytes; they hold a few names and words."
 
 
-def read_docx(path: Path) -> Iterator[Located]:
+def read_docx(path: Path, _reading: Reading = PLAIN) -> Iterator[Located]:
     """One document, without id.
 
     The title is the text in the style Title, or else that of the file's properties, or else the first heading if it is

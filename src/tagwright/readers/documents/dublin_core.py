@@ -5,12 +5,12 @@ from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.data.subjects import is_address, source_code
-from tagwright.data.texts import Columns
 from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, to_documents
 from tagwright.readers.documents.markup import HTML
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
 from tagwright.readers.documents.xml import Prose, read_elements
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.types import Document
 
 _VALUE = Prose()
@@ -21,19 +21,19 @@ _READ = (
 "Elements that are read, and those of the head of a harvested record."
 
 
-def read_dublin_core(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_dublin_core(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read the records of a file. Their places are the lines on which they begin.
 
     The identifier of the harvest, or else dc:identifier, is the id; dcterms:abstract, or else dc:description, the
     abstract; tableOfContents a section. Labels are the subjects, by address where they are one, several between
     semicolons; their source is the xsi:type. Other metadata: author (creator, contributor), year, publisher, venue,
     language, type, alternative (title). Deleted records, and those without title and description, are passed over.
-    columns: as in `catalogue.to_documents`, which also says what is raised.
+    reading: as in `catalogue.to_documents`, which also says what is raised.
     """
     # of OAI-PMH and SRU, of oai_dc, of qualified Dublin Core, of a plain file, of RDF
-    records = read_elements(path, "record", "dc", "qualifieddc", "metadata", "Description")
+    records = read_elements(path, "record", "dc", "qualifieddc", "metadata", "Description", reading=reading)
     passed_over = "is deleted, or has no title and no description"
-    return to_documents(records, _to_record, Remarks(path), columns, passed_over)
+    return to_documents(records, _to_record, Remarks(path), reading, passed_over)
 
 
 def _to_record(element: Element) -> Record | None:

@@ -27,7 +27,7 @@ from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.data.corpus import Corpus
 from tagwright.data.texts import Columns
-from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, option
+from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, note_left_out, option
 from tagwright.readers.account import by_suffix, say
 from tagwright.readers.documents import tables as table_files
 from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
@@ -48,7 +48,7 @@ from tagwright.readers.documents.plain_text import (
 )
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.text_lines import labels_beside, read_lines
-from tagwright.readers.limits import current_limits, each_within_limits, is_collected, skip
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -61,8 +61,8 @@ _EMPTY = "is empty, expected documents"
 class Format(NamedTuple):
     """How files of a format are read.
 
-    read: yields the documents of a path, each with its line; takes `columns` too, if the format has any. suffixes: of
-    its files, separated by spaces. columns: or keys, which may be named; of records, the source or field of the labels.
+    read: yields the documents of a path, each with its line, as `Reading` says. suffixes: of its files, separated by
+    spaces. columns: or keys, which may be named; of records, the source or field of the labels.
     rows: documents are lines or rows. paper: a file holds one document or a few; among many files a damaged one is
     reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in a file
     beside the document.
@@ -131,7 +131,7 @@ _REFUSED: Mapping[str, str] = {
 "Suffix -> why its files are not read."
 
 _SAYING_WRONGLY = frozenset({"html", "marc"})
-"Formats that may say a wrong encoding: their readers also take `encoding`."
+"Formats that may say a wrong encoding, so that another one can be given."
 
 _SUFFIXES: Mapping[str, str] = {
     suffix: name for name, format_ in READERS.items() for suffix in format_.suffixes.split()
@@ -167,7 +167,7 @@ def read_documents(
     encoding: str = "",
     is_label: Callable[[str], bool] | None = None,
 ) -> Corpus:
-    """The documents of files, folders, globs or standard input, as `Corpus.read` says. is_label: see `Limits`."""
+    """The documents of files, folders, globs or standard input, as `Corpus.read` says. is_label: see `Reading`."""
     reading = open_sources(*sources, input_format=input_format, columns=columns, encoding=encoding, is_label=is_label)
     return Corpus.build(reading)
 
@@ -178,6 +178,7 @@ def open_sources(
     columns: Columns | None = None,
     encoding: str = "",
     is_label: Callable[[str], bool] | None = None,
+    collect: Callable[[InputError], object] | None = None,
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """Each file of the sources, with its documents and their lines.
 
@@ -186,8 +187,8 @@ def open_sources(
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
     files that have such hold the parts of a document; a row without an id is called by its line, and by its file if
     there are several. Outside of tables and JSON lines, a repeated id is told apart (`UniqueIds`). encoding: of texts,
-    tables, HTML and MARC that are not UTF-8; a byte order mark counts more. is_label: see `Limits`. Of several files,
-    unreadable papers are logged and skipped; so is any file where errors are collected (`Limits.collect`). At the end a
+    tables, HTML and MARC that are not UTF-8; a byte order mark counts more. is_label, collect: see `Reading`. Of
+    several files, unreadable papers are logged and skipped; so is any file where errors are collected. At the end a
     line says how many files were read, and which files of folders are left out. Raises InputError for a source
     that does not exist or holds no documents, for any other file that cannot be read, and when none can be read;
     ConfigError for an unknown format or encoding, for columns of files that have none, and for the encoding of files
@@ -205,19 +206,21 @@ def open_sources(
     found = [file for source in sources for file in _files(str(source), input_format, left)]
     files = _unique_names(_without_labels(found))
     _check_use(files, columns, encoding)
-    files = [file._replace(ids=ids, alone=len(files) == 1, is_label=is_label) for file in files]
+    files = [file._replace(ids=ids, alone=len(files) == 1) for file in files]
+    reading = Reading(columns=columns or {}, encoding=encoding, is_label=is_label, collect=collect)
     for file in files:
         if str(file.path) == "-" or not file.path.is_file():
-            yield from _read_stream(file, columns, encoding)
+            yield from _read_stream(file, reading)
+        elif file.alone:
+            yield str(file.path), _read(file, reading)
         else:
-            documents = _read(file, columns, encoding)
-            yield str(file.path), documents if file.alone else _skip_unreadable(file, documents, damaged, collected)
+            yield str(file.path), _skip_unreadable(file, reading, damaged, collected)
     ids.report()
     if damaged and len(damaged) == len(files):
         raise damaged[0]
     if damaged or left or (len(files) > len(sources) and not collected):  # the caller says what it collects
         _say_files(len(files), len(damaged) + len(collected), left)
-    skip(damaged)
+    note_left_out(damaged)
 
 
 def guess_format(path: Path) -> str:
@@ -266,7 +269,7 @@ def _by_content(start: bytes) -> str:
 class _File(NamedTuple):
     """A file to read. name: the id of a document without one. format: None where it has to be guessed.
 
-    alone: no other is read. ids: of the documents of all files. is_label: see `Limits`.
+    alone: no other is read. ids: of the documents of all files.
     """
 
     path: Path
@@ -274,7 +277,6 @@ class _File(NamedTuple):
     format: str | None
     alone: bool = True
     ids: UniqueIds | None = None
-    is_label: Callable[[str], bool] | None = None
 
 
 def _files(source: str, format: str | None, left: list[Path]) -> list[_File]:  # noqa: A002
@@ -411,20 +413,14 @@ def _known_format(file: _File) -> str:
     return ""
 
 
-def _read(
-    file: _File, columns: Columns | None, encoding: str, guess: Callable[[Path], str] = guess_format
-) -> Iterator[Located]:
+def _read(file: _File, reading: Reading, guess: Callable[[Path], str] = guess_format) -> Iterator[Located]:
     name = file.format or guess(file.path)
     format_ = READERS.get(name, Format(partial(_read_registered, name)))
     if format_.paper and name != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
-    read = partial(format_.read, encoding=encoding) if encoding and name in _SAYING_WRONGLY else format_.read
-    if format_.labelled:
-        read = partial(with_labels_beside, read)
-    documents = read(file.path, columns) if format_.columns else read(file.path)
-    own = encoding if format_.text else ""
-    if changes := ({"encoding": own} if own else {}) | ({"is_label": file.is_label} if file.is_label else {}):
-        documents = each_within_limits(documents, **changes)
+    documents = format_.read(file.path, reading)
+    if format_.labelled:  # labels beside a page or a file that is no text are in UTF-8
+        documents = with_labels_beside(documents, file.path, reading if format_.text else PLAIN)
     documents = _with_advice(documents, name)
     documents = _name_documents(documents, file, name, format_.rows)
     # the user has given the ids of rows, and refers to documents by them: a repeated one is an error
@@ -461,7 +457,7 @@ def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]
         raise InputError(problem, error.path, error.line) from None
 
 
-def _read_registered(name: str, path: Path) -> Iterator[Located]:
+def _read_registered(name: str, path: Path, _reading: Reading) -> Iterator[Located]:
     """Read with the reader of an installed package. Raises InputError, which names the file, for any of its errors."""
     point = plugins.find("readers", name)
     assert point is not None
@@ -483,22 +479,22 @@ def _read_registered(name: str, path: Path) -> Iterator[Located]:
 
 
 def _skip_unreadable(
-    file: _File, documents: Iterator[Located], damaged: list[InputError], collected: list[InputError]
+    file: _File, reading: Reading, damaged: list[InputError], collected: list[InputError]
 ) -> Iterator[Located]:
     """The documents of one file of several; its error is collected, or noted if it is a paper, or where others are."""
     try:
-        yield from documents
+        yield from _read(file, reading)
     except InputError as error:
-        if is_collected(error):
+        if reading.collects(error):
             collected.append(error)
-        elif current_limits().collect or (name := _known_format(file)) not in READERS or READERS[name].paper:
+        elif reading.collect or (name := _known_format(file)) not in READERS or READERS[name].paper:
             _log.warning("%s", error)
             damaged.append(error)
         else:
             raise
 
 
-def _read_stream(file: _File, columns: Columns | None, encoding: str) -> Iterator[tuple[str, Iterator[Located]]]:
+def _read_stream(file: _File, reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:
     """Standard input or a pipe, copied to a file, as it can be read only once; errors name the stream."""
     is_stdin = str(file.path) == "-"
     name = "standard input" if is_stdin else str(file.path)
@@ -508,7 +504,7 @@ def _read_stream(file: _File, columns: Columns | None, encoding: str) -> Iterato
         with path.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
         file = file._replace(path=path, name=_STDIN if is_stdin else file.name)
-        yield name, _as_from(name, _read(file, columns, encoding, _piped_format))
+        yield name, _as_from(name, _read(file, reading, _piped_format))
 
 
 def _piped_format(path: Path) -> str:

@@ -17,7 +17,7 @@ from tagwright.readers.documents import sections
 from tagwright.readers.documents.pandoc import meta_lines, parse, to_blocks
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tags import UNSEEN, plain_text
-from tagwright.readers.limits import convert_errors, read_whole
+from tagwright.readers.limits import PLAIN, Reading, convert_errors, read_whole
 from tagwright.readers.lines import decode_text, is_utf8, open_bytes
 
 _ASIDE = re.compile(
@@ -29,13 +29,13 @@ _ASIDE = re.compile(
 _TITLE = re.compile(r"<title\b[^<>]*>(.*?)</title\s*>", re.IGNORECASE | re.DOTALL)
 
 
-def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
+def read_html(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """One page. Its id is the DOI in its metadata, or blank.
 
     Only the main text is read: the element `main`, or else what trafilatura (extra `html`) takes for it; without that,
     all but navigation, footers and controls. Metadata: author, venue, keyword, from the `meta` elements that publishers
-    and search engines use. encoding: unless a byte order mark tells another one, or the page says and is UTF-8; by
-    default what the page says, by the names of browsers, or else UTF-8. Raises InputError.
+    and search engines use. The encoding is that of `reading`, unless a byte order mark tells another one, or the page
+    says and is UTF-8; by default what the page says, by the names of browsers, or else UTF-8. Raises InputError.
     """
     import webencodings
 
@@ -45,8 +45,8 @@ def read_html(path: Path, encoding: str = "") -> Iterator[Located]:
     said = re.search(pattern, content[:4096], re.IGNORECASE)
     named = webencodings.lookup(said[1].decode("ascii", "replace")) if said else None
     codec = named.codec_info.name if named else "utf-8"
-    if encoding and not (named and codec == "utf-8" and is_utf8(content)):
-        codec = encoding
+    if reading.encoding and not (named and codec == "utf-8" and is_utf8(content)):
+        codec = reading.encoding
     html = decode_text(content, path, codec).replace("\r", "\n")
     page = _ASIDE.sub("", UNSEEN.sub("", html))
     title = " ".join(plain_text(found[1]) for found in [_TITLE.search(page)] if found)

@@ -23,7 +23,7 @@ from tagwright.readers.documents.columns import parse_list
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, Record, check_document
 from tagwright.readers.documents.tables import class_names, from_rows, with_class_names
-from tagwright.readers.limits import each_within_limits
+from tagwright.readers.limits import Reading
 from tagwright.readers.lines import Place, is_nan
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 def corpus_of(
     documents: Texts, columns: Columns | None = None, *, is_label: Callable[[str], bool] | None = None
 ) -> Corpus:
-    """The documents in a corpus, cleaned and checked, as `Corpus.of` says. is_label: see `Limits`."""
+    """The documents in a corpus, cleaned and checked, as `Corpus.of` says. is_label: see `Reading`."""
     return Corpus.build([("documents", locate_documents(documents, columns, check=True, is_label=is_label))])
 
 
@@ -47,15 +47,11 @@ def locate_documents(
 ) -> Iterator[Located]:
     """Each document with its position, from 1; of a `Path`, with its line. check: every `Document` is checked too.
 
-    columns: field -> column, for tables and records. is_label: see `Limits`. Raises InputError and ConfigError.
+    columns: field -> column, for tables and records. is_label: see `Reading`. Raises InputError and ConfigError.
     """
-    located = _locate(documents, columns, check=check)
-    return each_within_limits(located, is_label=is_label) if is_label else located
-
-
-def _locate(documents: Texts, columns: Columns | None, *, check: bool) -> Iterator[Located]:
     if isinstance(documents, Path):
-        return chain.from_iterable(items for _, items in open_sources(documents, columns=columns))
+        files = open_sources(documents, columns=columns, is_label=is_label)
+        return chain.from_iterable(located for _, located in files)
     if isinstance(documents, Mapping):
         if not any(isinstance(value, str) for value in documents.values()):
             raise InputError(
@@ -66,7 +62,8 @@ def _locate(documents: Texts, columns: Columns | None, *, check: bool) -> Iterat
     expected = "a text, a list, a column, a table, a Corpus or a Path"
     records, items = records_in(documents, "records", "documents are", expected)
     if records is not None:
-        rows = from_rows(records, "table" if has_columns(documents) else "records", columns)
+        reading = Reading(columns=columns or {}, is_label=is_label)
+        rows = from_rows(records, "table" if has_columns(documents) else "records", reading)
         return ((row, document if document.id else replace(document, id=str(row))) for row, document in rows)
     if columns:
         raise ConfigError(

@@ -15,7 +15,6 @@ from xml.etree.ElementTree import Element  # of trees built by tagwright.readers
 
 from tagwright.core.extras import require
 from tagwright.data.subjects import source_code
-from tagwright.data.texts import Columns
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import (
     Field,
@@ -30,7 +29,7 @@ from tagwright.readers.documents.catalogue import (
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, years
 from tagwright.readers.documents.xml import read_elements
-from tagwright.readers.limits import largest_document, too_large
+from tagwright.readers.limits import PLAIN, Reading, largest_document, too_large
 from tagwright.readers.lines import is_utf8, open_bytes
 from tagwright.types import Document
 
@@ -38,7 +37,7 @@ END = b"\x1d"
 "The end of a record."
 
 
-def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") -> Iterator[Located]:
+def read_marc(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read the records of an ISO 2709 file. Their places are their numbers, from 1.
 
     001 is the id, 245 $a $b $f $g $k $n $p $s the title, 520 the abstract, 505 (contents) and 545 (biography, history)
@@ -51,18 +50,20 @@ def read_marc(path: Path, columns: Columns | None = None, encoding: str = "") ->
     to 608) by $3 and name, and the numbers of 675, 676, 680 and 686; uncontrolled terms (610) are keywords. Other
     metadata: author (700 to 712), year, publisher (210, 214), venue (461, 463), language, note (300).
 
-    encoding: of records that are not UTF-8, in place of MARC-8. columns: as in `catalogue.to_documents`, which also
-    says what is raised and logged.
+    The encoding of `reading` is that of records that are not UTF-8, in place of MARC-8. The rest is as in
+    `catalogue.to_documents`, which also says what is raised and logged.
     """
     require("reading MARC records", "pymarc", path=path)
     remarks = Remarks(path)
-    return to_documents(_note_unimarc(_decode_records(path, remarks, encoding), remarks), to_record, remarks, columns)
+    return to_documents(
+        _note_unimarc(_decode_records(path, remarks, reading.encoding), remarks), to_record, remarks, reading
+    )
 
 
-def read_marcxml(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_marcxml(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read the records of a MARCXML file, also those in answers of OAI-PMH and SRU, as `read_marc` does."""
     remarks = Remarks(path)
-    return to_documents(_note_unimarc(_of_xml(path), remarks), to_record, remarks, columns)
+    return to_documents(_note_unimarc(_of_xml(path, reading), remarks), to_record, remarks, reading)
 
 
 def split_records(file: IO[bytes]) -> Iterator[bytes]:
@@ -211,9 +212,9 @@ def from_marc8(text: bytes, remark: Callable[[str], object] = lambda _: None) ->
     return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), decoded)
 
 
-def _of_xml(path: Path) -> Iterator[_Numbered]:
+def _of_xml(path: Path, reading: Reading) -> Iterator[_Numbered]:
     number = 0
-    for _, outermost in read_elements(path, "record"):
+    for _, outermost in read_elements(path, "record", reading=reading):
         records = [record for record in outermost.iter("record") if record.find("datafield") is not None]
         if not records:  # a harvest says of a deleted record that it was there
             yield number + 1, []

@@ -25,7 +25,7 @@ from tagwright.readers.documents.markup import LINE, MARKS, formula, to_text
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keep_present, keywords, one_line, to_document, to_sections
 from tagwright.readers.documents.tags import mark_tags, plain_text
-from tagwright.readers.limits import PICTURES, largest_document, read_whole, too_large
+from tagwright.readers.limits import PICTURES, PLAIN, Reading, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -55,28 +55,28 @@ _INLINE = _BREAKS | _WITH_ATTRIBUTES | _OTHERS | {"Code", "Math", "RawInline", "
 _log = logging.getLogger(__name__)
 
 
-def read_by_pandoc(format_: str, path: Path) -> Iterator[Located]:
+def read_by_pandoc(format_: str, path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """One document, without id. format_: pandoc's name of it. Metadata: author, keyword. Raises InputError."""
     if format_ in ARCHIVES:
         with open_bytes(path) as file:
             content = read_whole(file, path, PICTURES)
     else:
-        content = open_text(path).encode()
+        content = open_text(path, reading).encode()
     yield 0, make_document(parse(content, format_, path))
 
 
-def read_latex(path: Path) -> Iterator[Located]:
+def read_latex(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     r"""One document, without id. Files in `\input` are not read, only counted in the log. Raises InputError."""
-    yield 0, make_document(parse_latex(open_text(path), path))
+    yield 0, make_document(parse_latex(open_text(path, reading), path))
 
 
-def read_markdown(path: Path) -> Iterator[Located]:
+def read_markdown(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """One document, without id; the text before the first heading below its title is the abstract (`to_document`).
 
     Title: `title:` in front matter; or the first heading if it is on top or of the first level; or the first line.
     Raises InputError.
     """
-    text = open_text(path).replace("\r", "\n")
+    text = open_text(path, reading).replace("\r", "\n")
     matter = r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
     front = re.match(matter, text, re.DOTALL)
     said = re.search(r"^title:[ \t]*(['\"]?)(.*?)\1[ \t]*$", front[1] if front else "", re.MULTILINE)

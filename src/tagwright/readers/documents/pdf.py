@@ -15,7 +15,7 @@ from tagwright.readers.documents.markup import join_lines
 from tagwright.readers.documents.plain_text import LONGEST_TITLE
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import authors, keep_present, keywords, one_line
-from tagwright.readers.limits import PICTURES, convert_errors, largest_document, read_whole, too_large
+from tagwright.readers.limits import PICTURES, PLAIN, Reading, convert_errors, largest_document, read_whole, too_large
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document
 
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     size: float
 
 
-def read_pdf(path: Path) -> Iterator[Located]:
+def read_pdf(path: Path, _reading: Reading = PLAIN) -> Iterator[Located]:
     """Yield one document without id. The title comes from the file's properties, or is the largest text on page one.
 
     Running heads and page numbers are left out; headings are paragraphs. A warning is logged for each page that cannot

@@ -6,7 +6,6 @@ from itertools import chain, dropwhile
 from pathlib import Path
 from typing import TypeAlias
 
-from tagwright.data.texts import Columns
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.catalogue import (
     Field,
@@ -22,7 +21,7 @@ from tagwright.readers.documents.marc import END, split_records
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, years
 from tagwright.readers.documents.xml import read_elements
-from tagwright.readers.limits import current_limits, largest_document, too_large
+from tagwright.readers.limits import PLAIN, Reading, largest_document, too_large
 from tagwright.readers.lines import open_bytes, open_lines
 from tagwright.types import Document
 
@@ -30,7 +29,7 @@ _AROUND = "\x1d\x1e\r\n "
 "Signs around fields, which are no part of them."
 
 
-def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_pica(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read the records of a file, in any serialisation of PICA+.
 
     Binary: each ends with 0x1D. Normalised: each is on a line. Plain: a field is on a line, and a blank line at the
@@ -39,7 +38,7 @@ def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     003@ is the id, 021A $a $d the title, 047I the abstract, 046M (the works within) a section. Labels are the subjects
     (041A, 044*, 045*) by $7, or else $9, and name, and the numbers of classifications (045*); 044N are keywords. Other
     metadata: author, responsibility (021A $h), year, publisher, venue, language, note. Authority records are passed
-    over. columns: as in `catalogue.to_documents`, which also says what is raised and logged. Places are lines; of
+    over. reading: as in `catalogue.to_documents`, which also says what is raised and logged. Places are lines; of
     binary records, their numbers.
     """
     with open_bytes(path) as file:
@@ -48,13 +47,13 @@ def read_pica(path: Path, columns: Columns | None = None) -> Iterator[Located]:
         _of_xml if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else _read_binary if END in start else _lines
     )
     passed_over = "is an authority record, or has no fields"
-    return to_documents(_join_records(read(path)), _to_record, Remarks(path), columns, passed_over)
+    return to_documents(_join_records(read(path, reading)), _to_record, Remarks(path), reading, passed_over)
 
 
 _Numbered: TypeAlias = tuple[int, list[Field]]
 
 
-def _read_binary(path: Path) -> Iterator[_Numbered | InputError]:
+def _read_binary(path: Path, reading: Reading) -> Iterator[_Numbered | InputError]:
     with open_bytes(path) as file:
         records = (record for record in split_records(file) if record.strip(_AROUND.encode()))
         for number, record in enumerate(records, 1):
@@ -62,7 +61,7 @@ def _read_binary(path: Path) -> Iterator[_Numbered | InputError]:
                 yield InputError(too_large(), path, number)
                 continue
             try:
-                text = record.decode(current_limits().encoding or "utf-8-sig")
+                text = record.decode(reading.encoding or "utf-8-sig")
             except UnicodeDecodeError as error:
                 problem = f"byte 0x{record[error.start]:02x} is not UTF-8"
                 yield InputError(f"{problem}; {option('encoding', 'cp1252')} names another", path, number)
@@ -70,9 +69,9 @@ def _read_binary(path: Path) -> Iterator[_Numbered | InputError]:
                 yield _fields(re.split("[\x1e\n]", text), path, number, lines=False)
 
 
-def _lines(path: Path) -> Iterator[_Numbered | InputError]:
+def _lines(path: Path, reading: Reading) -> Iterator[_Numbered | InputError]:
     begin, size, lines = 0, 0, list[str]()
-    for number, line in chain(open_lines(path, "leave out"), [(0, "")]):  # a blank line ends the last record
+    for number, line in chain(open_lines(path, "leave out", reading), [(0, "")]):  # a blank line ends the last record
         if "\x1e" in line:
             yield _fields(line.split("\x1e"), path, number, lines=False)
         elif line.strip():
@@ -85,8 +84,8 @@ def _lines(path: Path) -> Iterator[_Numbered | InputError]:
             lines = []
 
 
-def _of_xml(path: Path) -> Iterator[_Numbered]:
-    for line, record in read_elements(path, "record"):
+def _of_xml(path: Path, reading: Reading) -> Iterator[_Numbered]:
+    for line, record in read_elements(path, "record", reading=reading):
         fields = list[Field]()
         for element in record.iter():
             if element.tag in ("datafield", "tag"):  # of PICA XML, and of PPXML, whose attributes are others

@@ -1,13 +1,14 @@
 """Read text files, and the labels in Annif's `.tsv` or `.key` file beside a document."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from tagwright.core.checked import show
 from tagwright.errors import InputError, option
 from tagwright.readers.documents.records import Located
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -18,9 +19,9 @@ LONGEST_TITLE = 250
 "The most characters of a title; a longer first line of a plain text is text."
 
 
-def read_text(path: Path) -> Iterator[Located]:
+def read_text(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """A file is one document, without id. Raises InputError with path and line."""
-    text = clean(open_text(path).replace("\r", "\n"))
+    text = clean(open_text(path, reading).replace("\r", "\n"))
     refuse_training_file(text, path)
     yield 0, parse_text(text)
 
@@ -89,8 +90,8 @@ def parse_text(text: str) -> Document:
     return Document("", title=title.strip(), abstract=rest.strip())
 
 
-def with_labels_beside(read: Callable[[Path], Iterator[Located]], path: Path) -> Iterator[Located]:
-    """The documents that `read` finds in a file, with the labels in a file of the same name, if there is one.
+def with_labels_beside(documents: Iterator[Located], path: Path, reading: Reading) -> Iterator[Located]:
+    """The documents of a file, with the labels in a file of the same name, if there is one.
 
     They are URIs or names in a `.tsv`, or else names in a `.key`, one a line: `Vocabulary.resolve` accepts both.
     Raises InputError with path and line.
@@ -98,16 +99,16 @@ def with_labels_beside(read: Callable[[Path], Iterator[Located]], path: Path) ->
     uris, names = path.with_suffix(".tsv"), path.with_suffix(".key")
     labels: Iterable[str] = ()
     if uris.is_file():
-        labels = _subjects(uris)
+        labels = _subjects(uris, reading)
     elif names.is_file():
-        labels = (clean(name).strip() for _, name in open_lines(names) if name.strip())
+        labels = (clean(name).strip() for _, name in open_lines(names, reading=reading) if name.strip())
     beside = tuple(dict.fromkeys(labels))
-    for line, document in read(path):
+    for line, document in documents:
         yield line, replace(document, labels=beside or document.labels)
 
 
-def _subjects(path: Path) -> Iterator[str]:
-    for line, row in open_lines(path):
+def _subjects(path: Path, reading: Reading) -> Iterator[str]:
+    for line, row in open_lines(path, reading=reading):
         first, *others = [cell.strip() for cell in clean(row).split("\t")]
         is_uri = re.fullmatch(r"<[^<>]*>", first)
         if first and not is_uri and any(others):

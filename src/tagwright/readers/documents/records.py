@@ -18,7 +18,7 @@ from tagwright.data.subjects import LABEL_SOURCE, source_code
 from tagwright.errors import InputError, option
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
-from tagwright.readers.limits import reject
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
@@ -68,7 +68,12 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
 
 
 def to_documents(
-    records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str, *, says_unused: bool = True
+    records: Iterable[tuple[int, Record]],
+    shape: Shape,
+    path: Path | str,
+    reading: Reading = PLAIN,
+    *,
+    says_unused: bool = True,
 ) -> Iterator[Located]:
     """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type.
 
@@ -79,7 +84,7 @@ def to_documents(
         try:
             document = to_document(record, shape, Place(path, line))
         except InputError as error:
-            reject(error)
+            reading.reject(error)
         else:
             nested = [*(shape.unread(record) if shape.unread else _find_nested(record, shape.parts))]
             unread.update(nested)

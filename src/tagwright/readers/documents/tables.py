@@ -28,7 +28,7 @@ from tagwright.readers.documents.columns import (
 )
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, is_among_words, of_web_of_science
-from tagwright.readers.limits import largest_document, leave_out, reject, too_large
+from tagwright.readers.limits import PLAIN, Reading, largest_document, too_large
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
 from tagwright.readers.workbooks import workbook_rows
 
@@ -40,7 +40,7 @@ _Row: TypeAlias = tuple[int, Sequence[str]]
 _USUAL = (*chain.from_iterable(DOCUMENT.values()), *MORE_LABELS)
 
 
-def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_tsv(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Tab-separated text, nothing quoted, plain or gzip.
 
     With a header, the columns of `read_csv`; the first line is a header if it holds the name of a text column or two of
@@ -48,11 +48,11 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     label ids, as `<uri>`s or separated by spaces, tabs, `;` or `|`; a line without a tab has no labels; the id is the
     line number. Raises InputError with path and line, also where the lines look like a table of other columns.
     """
-    rows = ((line, list(map(unescape_formula, cells))) for line, cells in tsv_rows(path, "leave out"))
-    return _of_cells(rows, path, columns, short_texts=True)
+    rows = ((line, list(map(unescape_formula, cells))) for line, cells in tsv_rows(path, "leave out", reading))
+    return _of_cells(rows, path, reading, short_texts=True)
 
 
-def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_csv(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Comma- or semicolon-separated text with a header, plain or gzip.
 
     Columns: id (without one, the number of the line), title, abstract or text, labels (ids separated by `;` or `|`, or
@@ -60,20 +60,21 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     (`readers.headers`). Any other column is metadata. An apostrophe before a cell that would be a formula is no part of
     it. Raises InputError with path and line.
     """
-    return _of_cells(((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path)), path, columns)
+    rows = ((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path, reading))
+    return _of_cells(rows, path, reading)
 
 
-def read_xlsx(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_xlsx(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """A sheet of an Excel workbook, with the columns of `read_csv`; which sheet says `workbook_rows`.
 
     Raises InputError with path and row.
     """
-    return _of_cells(workbook_rows(path, header_of(columns)), path, columns)
+    return _of_cells(workbook_rows(path, header_of(reading.columns), reading=reading), path, reading)
 
 
-def header_of(columns: Columns | None) -> Callable[[Sequence[str]], bool]:
+def header_of(columns: Columns) -> Callable[[Sequence[str]], bool]:
     """Tells a header: the columns that the user names, or usual ones."""
-    wanted = {column.casefold() for column in (columns or {}).values()}
+    wanted = {column.casefold() for column in columns.values()}
     return lambda cells: wanted <= {cell.strip().casefold() for cell in cells} if wanted else _is_header(cells)
 
 
@@ -92,54 +93,50 @@ def recognise_table(start: str) -> str:
     return ""
 
 
-def table_rows(path: Path, file_format: str, columns: Columns | None = None) -> Iterator[_Row]:
+def table_rows(path: Path, file_format: str, reading: Reading) -> Iterator[_Row]:
     """The header and the rows of CSV, TSV or a workbook that was read, as their cells stand there.
 
     Raises InputError for TSV without a header.
     """
     if file_format == "xlsx":
-        return workbook_rows(path, header_of(columns), says_others=False)
-    rows = csv_rows(path) if file_format == "csv" else tsv_rows(path, "leave out")
+        return workbook_rows(path, header_of(reading.columns), says_others=False)
+    rows = csv_rows(path, reading) if file_format == "csv" else tsv_rows(path, "leave out", reading)
     first = next(rows)
-    if file_format == "tsv" and not columns and not _is_header(first[1]):
+    if file_format == "tsv" and not reading.columns and not _is_header(first[1]):
         raise _no_header(first[1], path)
     return chain([first], rows)
 
 
-def read_parquet(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_parquet(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """The columns of `read_csv` or of the JSON lines shape; labels as text or list. Places are rows, from 1.
 
     Raises InputError with path and row; a row above the limit for a document is logged and left out.
     """
-    yield from from_rows(_parquet_rows(path), path, columns)
+    yield from from_rows(_parquet_rows(path, reading), path, reading)
 
 
-def read_arrow(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+def read_arrow(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """An Arrow or Feather file, read in the same way as Parquet."""
-    yield from from_rows(_arrow_rows(path), path, columns)
+    yield from from_rows(_arrow_rows(path, reading), path, reading)
 
 
-def from_rows(
-    rows: Iterable[tuple[int, Record]], path: Path | str, columns: Columns | None = None
-) -> Iterator[Located]:
+def from_rows(rows: Iterable[tuple[int, Record]], path: Path | str, reading: Reading = PLAIN) -> Iterator[Located]:
     """Documents of the rows of a table, which all have the same columns.
 
     Labels may be one text, separated by `;` or `|`. Without an id column, the id is the row number. Raises InputError
     with path and row.
     """
-    rows = to_fields(rows, path, columns, table=True)
+    rows = to_fields(rows, path, reading, table=True)
     first = next(rows, None)
     if first is None:
         return
     shape = recognise(first[1], Place(path, first[0]))
     shape = replace(shape, numbered=shape.id not in first[1])
-    split = ((line, _labels_split(row, shape.labels, Place(path, line))) for line, row in chain([first], rows))
-    yield from to_documents(split, shape, path, says_unused=False)
+    split = ((line, _labels_split(row, shape.labels, Place(path, line), reading)) for line, row in chain([first], rows))
+    yield from to_documents(split, shape, path, reading, says_unused=False)
 
 
-def _of_cells(
-    rows: Iterator[_Row], path: Path, columns: Columns | None, *, short_texts: bool = False
-) -> Iterator[Located]:
+def _of_cells(rows: Iterator[_Row], path: Path, reading: Reading, *, short_texts: bool = False) -> Iterator[Located]:
     """The documents of a table whose first row is its header.
 
     short_texts: where the first row has no usual names of columns, all are texts with labels, unless they look like a
@@ -148,13 +145,15 @@ def _of_cells(
     first = next(rows, None)
     if first is None:
         return
-    if not short_texts or columns or _is_header(first[1]):
-        yield from _with_header(first, rows, path, columns)
+    if not short_texts or reading.columns or _is_header(first[1]):
+        yield from _with_header(first, rows, path, reading)
         return
     sample = list(islice(rows, SAMPLE))
     if _is_other_table([first[1], *(cells for _, cells in sample)]):
         raise _no_header(first[1], path)
-    yield from from_rows(((line, _short_text(cells)) for line, cells in chain([first], sample, rows)), path)
+    yield from from_rows(
+        ((line, _short_text(cells, reading)) for line, cells in chain([first], sample, rows)), path, reading
+    )
 
 
 def _is_header(cells: Sequence[str], least: int = 1) -> bool:
@@ -194,12 +193,12 @@ def _no_header(cells: Sequence[str], path: Path) -> InputError:
     return InputError(f"the first line is {show(', '.join(cells))}, expected {expected}", path, 1)
 
 
-def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None) -> Iterator[Located]:
+def _with_header(header: _Row, rows: Iterable[_Row], path: Path, reading: Reading) -> Iterator[Located]:
     columns = column_names(header[1])
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise InputError(f"two columns are named {show(twice)}; name each column once", path, header[0])
-    yield from from_rows(_records(columns, rows, path), path, columns_)
+    yield from from_rows(_records(columns, rows, path, reading), path, reading)
 
 
 def column_names(header: Sequence[str]) -> list[str]:
@@ -207,28 +206,30 @@ def column_names(header: Sequence[str]) -> list[str]:
     return [" ".join(cell.split()).lower() or f"column {number}" for number, cell in enumerate(header, 1)]
 
 
-def _records(columns: Sequence[str], rows: Iterable[_Row], path: Path) -> Iterator[tuple[int, Record]]:
+def _records(
+    columns: Sequence[str], rows: Iterable[_Row], path: Path, reading: Reading
+) -> Iterator[tuple[int, Record]]:
     least = max((number for number, name in enumerate(columns, 1) if name != f"column {number}"), default=0)
     for line, cells in rows:
         if len(cells) < least or any(map(str.strip, cells[len(columns) :])):  # empty cells may end a row
             problem = f"has {len(cells)} columns, expected {len(columns)} as in the header ({', '.join(columns)})"
-            reject(InputError(problem, path, line))
+            reading.reject(InputError(problem, path, line))
             continue
         yield line, dict(zip(columns, cells, strict=False))
 
 
-def _short_text(cells: Sequence[str]) -> Record:
+def _short_text(cells: Sequence[str], reading: Reading) -> Record:
     labels = " ".join(cells[1:])
-    several = split_labels(labels)
+    several = split_labels(labels, reading.is_label)
     return {"text": cells[0], "labels": several if several != [labels] else labels.split()}
 
 
-def _labels_split(row: Record, key: str, place: Place) -> Record:
+def _labels_split(row: Record, key: str, place: Place, reading: Reading) -> Record:
     labels = row.get(key)
-    return {**row, key: labels_in(labels, place)} if isinstance(labels, str) else row
+    return {**row, key: labels_in(labels, place, reading.is_label)} if isinstance(labels, str) else row
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[int, Record]]:
+def _parquet_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
     """Numbered rows, from 1. Raises InputError for a file that is not Parquet, and without pyarrow.
 
     A file of a few kilobytes may unpack to any size: only a process with bounded memory is safe from that, such as the
@@ -238,11 +239,11 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Record]]:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(path) as file:
-            rows = _number_rows(file.iter_batches(1_000), path)
+            rows = _number_rows(file.iter_batches(1_000), path, reading)
             yield from with_class_names(rows, class_names(file.schema_arrow.metadata), path)
 
 
-def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
+def _arrow_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
     """The same of an Arrow or Feather file, memory-mapped, or of a stream, as Hugging Face's `save_to_disk` writes."""
     with _explain_arrow_errors("Arrow", path):
         import pyarrow as pa
@@ -252,7 +253,7 @@ def _arrow_rows(path: Path) -> Iterator[tuple[int, Record]]:
             source.seek(0)
             opened: Any = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source)
             batches = map(opened.get_batch, range(opened.num_record_batches)) if is_file else opened
-            yield from with_class_names(_number_rows(batches, path), class_names(opened.schema.metadata), path)
+            yield from with_class_names(_number_rows(batches, path, reading), class_names(opened.schema.metadata), path)
 
 
 def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
@@ -314,7 +315,9 @@ def _explain_arrow_errors(kind: str, path: Path) -> Iterator[None]:
         raise InputError(f"is no {kind} file, or a damaged one ({first_line})", path) from None
 
 
-def _number_rows(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _number_rows(
+    batches: Iterable[pa.RecordBatch], path: Path, reading: Reading
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows, but for those above the limit for a document, which are logged."""
     number = 0
     for batch in batches:
@@ -323,7 +326,7 @@ def _number_rows(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tupl
             for row in batch.slice(start, 100).to_pylist(maps_as_pydicts="strict"):
                 number += 1
                 if _size(row) > largest_document():
-                    leave_out(InputError(too_large(), path, number))
+                    reading.leave_out(InputError(too_large(), path, number))
                 else:
                     yield number, row
 

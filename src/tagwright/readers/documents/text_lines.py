@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.records import POSITION, Located
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import open_lines
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -38,7 +39,7 @@ def labels_beside(path: Path) -> Path | None:
     return path.with_name(f"Y.{found[1]}.npz" if found[1] else f"{found[2]}labels.txt{packed}") if found else None
 
 
-def read_lines(path: Path) -> Iterator[Located]:
+def read_lines(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Documents without ids; labels are positions (`#17`) from a matrix, or ids between spaces from a text file.
 
     Without a matrix they have no labels, and a warning says so. Raises InputError with path and line: other numbers of
@@ -52,11 +53,11 @@ def read_lines(path: Path) -> Iterator[Located]:
         if beside.suffix != ".npz":  # a text of another kind may have such a name
             raise InputError(f"holds a text in each line, but {beside.name} with their labels is not beside it", path)
         _log.warning("%s: its documents have no labels, as %s is not beside it", path, beside.name)
-        yield from ((line, _document(text)) for line, text in open_lines(path))
+        yield from ((line, _document(text)) for line, text in open_lines(path, reading=reading))
         return
-    rows = _matrix_rows(beside) if beside.suffix == ".npz" else _label_lines(beside)
+    rows = _matrix_rows(beside) if beside.suffix == ".npz" else _label_lines(beside, reading)
     line, row, labels = 0, 0, tuple[str, ...]()
-    for line, text in open_lines(path):
+    for line, text in open_lines(path, reading=reading):
         while row < line:
             row, labels = next(rows, (0, ()))
             if not row:
@@ -73,8 +74,8 @@ def _document(text: str, labels: tuple[str, ...] = ()) -> Document:
     return Document("", title.strip() if mark else "", (rest if mark else title).strip(), labels=labels)
 
 
-def _label_lines(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
-    return ((line, tuple(dict.fromkeys(clean(text).split()))) for line, text in open_lines(path, "take"))
+def _label_lines(path: Path, reading: Reading) -> Iterator[tuple[int, tuple[str, ...]]]:
+    return ((line, tuple(dict.fromkeys(clean(text).split()))) for line, text in open_lines(path, "take", reading))
 
 
 def _matrix_rows(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:

@@ -13,7 +13,7 @@ from xml.parsers import expat
 from tagwright.core.checked import show
 from tagwright.errors import InputError
 from tagwright.readers.documents.markup import MARKS, Effect, choose_reading, of_jats, to_text
-from tagwright.readers.limits import largest_document, leave_out, too_large
+from tagwright.readers.limits import PLAIN, Reading, largest_document, too_large
 from tagwright.readers.lines import open_bytes
 
 DEEPEST = 200
@@ -21,14 +21,14 @@ DEEPEST = 200
 CHUNK = 1 << 16
 
 
-def read_elements(path: Path, *names: str) -> Iterator[tuple[int, Element]]:
+def read_elements(path: Path, *names: str, reading: Reading = PLAIN) -> Iterator[tuple[int, Element]]:
     """Yield the outermost elements of these names, each with the line it begins on. Reads plain files and gzip.
 
     Namespaces are removed from names. An element above the limit for a document is logged and left out. Raises
     InputError with path and line if the file is not XML, is nested too deep, or declares entities, after it has yielded
     the elements before that line.
     """
-    harvest = _Harvest(names, path)
+    harvest = _Harvest(names, path, reading)
     with open_bytes(path) as file:
         chunk = b"begin"
         while chunk:
@@ -92,8 +92,8 @@ class Prose(NamedTuple):
 
 
 class _Harvest:
-    def __init__(self, names: Collection[str], path: Path) -> None:
-        self._names, self._path = names, path
+    def __init__(self, names: Collection[str], path: Path, reading: Reading) -> None:
+        self._names, self._path, self._reading = names, path, reading
         self._builder: TreeBuilder | None = None
         self._depth = self._root = self._line = 0
         self._found: list[tuple[int, Element]] = []
@@ -158,7 +158,7 @@ class _Harvest:
         """Return the builder of the current element if `size` more is within the limit; else drop the element."""
         self._left -= size
         if self._builder and self._left < 0:
-            leave_out(InputError(too_large(), self._path, self._line))
+            self._reading.leave_out(InputError(too_large(), self._path, self._line))
             self._builder = None
         return self._builder
 

@@ -25,6 +25,7 @@ from tagwright.readers.labels.jsonl import read_records
 from tagwright.readers.labels.languages import chosen_names, say_chosen
 from tagwright.readers.labels.tables import read_label_rows, read_label_table, to_table, with_parents
 from tagwright.readers.labels.term_lists import is_published, read_names, read_published
+from tagwright.readers.limits import Reading
 from tagwright.readers.lines import (
     NOT_READ,
     WORKBOOKS,
@@ -200,12 +201,12 @@ def _read_located(
         kept = _read_through_cache(path, ("skos", file_format, language, guess), parse)
         return [(0, label_without_tags(label)) for label in kept]
 
-    def read() -> list[tuple[int, Label]]:
+    def read(reading: Reading) -> list[tuple[int, Label]]:
         if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
-            return list(read_label_table(path, language, likely, file_format))
+            return list(read_label_table(path, language, likely, file_format, reading))
         if file_format == "names":
-            return list((read_published if is_published(path) else read_names)(path))
-        return list(chosen_names(with_parents(read_records(path), path), language, likely, path))
+            return list((read_published if is_published(path) else read_names)(path, reading))
+        return list(chosen_names(with_parents(read_records(path, reading), path), language, likely, path))
 
     return [(line, label_without_tags(label)) for line, label in in_encoding(path, encoding, read)]
 

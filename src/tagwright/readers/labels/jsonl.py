@@ -15,6 +15,7 @@ from tagwright.data.records import LISTS
 from tagwright.readers.documents.records import POSITION
 from tagwright.readers.headers import LABEL, recognise_columns
 from tagwright.readers.labels.languages import by_language
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import Place, id_field, ids_field, json_lines, json_objects, text_field, texts_field
 from tagwright.types import Label
 
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
 
 
-def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
+def read_records(path: Path | str, reading: Reading = PLAIN) -> Iterator[tuple[int, Label]]:
     """The labels as they are in the file, each with its line, without names where these are given by language only.
 
     Concepts with `replaced_by` are out of use: they are left out, and the labels in their place say so.
@@ -42,7 +43,9 @@ def read_records(path: Path | str) -> Iterator[tuple[int, Label]]:
     other, out_of_use = Counter[str](), dict[str, Sequence[str]]()
     labels = list[tuple[int, Label]]()
     is_json = Path(str(path).removesuffix(".gz")).suffix == ".json"
-    for position, (line, record) in enumerate(json_objects(path) if is_json else json_lines(path)):
+    for position, (line, record) in enumerate(
+        json_objects(path, reading) if is_json else json_lines(path, reading=reading)
+    ):
         place = Place(path, line)
         if "id" not in record and "uid" in record:
             names = {"uid": "id", "title": "name", "content": "description"}

@@ -23,6 +23,7 @@ from tagwright.readers.headers import DOCUMENT, LABEL, is_among_words, language_
 from tagwright.readers.labels.jsonl import REPLACED_BY, in_place_of
 from tagwright.readers.labels.languages import by_language, chosen_names
 from tagwright.readers.labels.term_lists import read_names
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import ENDS, Place, csv_rows, text_field, tsv_rows
 from tagwright.readers.workbooks import workbook_rows
 from tagwright.text.words import clean
@@ -35,7 +36,11 @@ _log = logging.getLogger(__name__)
 
 
 def read_label_table(
-    path: Path, language: str | None, likely: Callable[[], str], file_format: Literal["tsv", "csv", "xlsx"]
+    path: Path,
+    language: str | None,
+    likely: Callable[[], str],
+    file_format: Literal["tsv", "csv", "xlsx"],
+    reading: Reading = PLAIN,
 ) -> Iterator[tuple[int, Label]]:
     """The labels of a table, each with its line. language, likely: as in `Vocabulary.read`. Raises InputError."""
     if file_format == "xlsx":
@@ -43,7 +48,7 @@ def read_label_table(
             path, lambda cells: bool(recognise_columns([cell.strip().casefold() for cell in cells], LABEL))
         )
     else:
-        rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
+        rows = tsv_rows(path, reading=reading) if file_format == "tsv" else csv_rows(path, reading)
     first = next(rows, None)
     if first is None:
         return iter(())
@@ -53,7 +58,7 @@ def read_label_table(
     usual = ("name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title")
     if len(header) == 1 and header[0] not in usual:  # the line is itself a label
         if file_format == "tsv":
-            return read_names(path)
+            return read_names(path, reading)
         header, rows = ["name"], itertools.chain([first], rows)
     if file_format == "tsv" and len(header) > 1 and not _is_header(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)

@@ -12,6 +12,7 @@ from tagwright.errors import InputError
 from tagwright.readers.account import say
 from tagwright.readers.documents.records import POSITION
 from tagwright.readers.documents.text_lines import PART
+from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import open_lines
 from tagwright.text.words import clean
 from tagwright.types import Label
@@ -24,7 +25,7 @@ _Line: TypeAlias = tuple[int, int, str]
 "Number, indent and text of a line."
 
 
-def read_names(path: Path) -> Iterator[tuple[int, Label]]:
+def read_names(path: Path, reading: Reading = PLAIN) -> Iterator[tuple[int, Label]]:
     """Each line as a label, with the line. Comments (`# ...`) on top and blank lines are skipped; repeated ones too.
 
     The id is the line itself, or the number before it where all lines have one (`1 - Animals`). A line that is a path
@@ -32,7 +33,7 @@ def read_names(path: Path) -> Iterator[tuple[int, Label]]:
     the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does, for running
     text, and for other formats.
     """
-    lines = list(_lines(path))
+    lines = list(_lines(path, reading))
     _refuse_other_formats(lines, path)
     terms = _terms(lines, path)
     if _is_running_text([names[-1] for _, _, names in terms]):
@@ -65,13 +66,13 @@ def is_published(path: Path) -> bool:
     return bool(re.fullmatch(f"{_OF_POSITIONS}|{_OF_DOCUMENTS}", path.name))
 
 
-def read_published(path: Path) -> Iterator[tuple[int, Label]]:
+def read_published(path: Path, reading: Reading = PLAIN) -> Iterator[tuple[int, Label]]:
     """PECOS's output-items.txt, with a name in each line, whose position (`#17`) is the id; or the labels of documents.
 
     AttentionXML's train_labels.txt has those of a document in each line, between spaces; the ids are as they stand.
     Raises InputError for a line without a name.
     """
-    texts = ((line, clean(text).strip()) for line, text in open_lines(path, "take"))
+    texts = ((line, clean(text).strip()) for line, text in open_lines(path, "take", reading))
     if re.fullmatch(_OF_DOCUMENTS, path.name):
         ids: dict[str, int] = {}
         for line, text in texts:
@@ -154,10 +155,10 @@ def _terms(lines: Sequence[_Line], path: Path) -> list[tuple[int, str, tuple[str
     return terms
 
 
-def _lines(path: Path) -> Iterator[_Line]:
+def _lines(path: Path, reading: Reading) -> Iterator[_Line]:
     """Number, indent and text of each line that holds a label."""
     begun = False
-    for line, raw in open_lines(path):
+    for line, raw in open_lines(path, reading=reading):
         text = clean(raw.expandtabs(4))
         if text.strip() and (begun or not text.startswith("# ")):
             begun = True
