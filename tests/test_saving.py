@@ -128,7 +128,7 @@ def write_state(folder: Path, value: int) -> None:
     """In a training that was begun before, and perhaps killed."""
     begun = (folder / "M.training" / "manifest.json").exists()
     with open_steps(folder / "M", Start("rts", {}, {}), resume=begun) as steps:
-        Steps(steps.folder, True, steps.training).keep(State({"a": np.full(3, value)}, {}), {})
+        Steps(steps.folder, True).keep(State({"a": np.full(3, value)}, {}), {})
 
 
 def read_state(folder: Path) -> int | None:
