@@ -5,7 +5,6 @@ import io
 import json
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -18,7 +17,6 @@ from hypothesis import strategies as st
 from tests.readers.reading import read
 from typer.testing import CliRunner
 
-import tagwright
 from tagwright import train
 from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus, was_reviewed_blind
@@ -301,47 +299,13 @@ def test_the_estimated_recall_is_shown(path: Path) -> None:
     assert ("Krippendorff" in alpha, "Cohen's kappa" in kappa) == (True, True)  # the figures of agreement are together
 
 
-def test_a_file_on_a_read_only_disk_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect = sqlite3.connect
-
-    def read_only(*args: Any, **options: Any) -> sqlite3.Connection:
-        opened: sqlite3.Connection = connect(*args, **options)
-        opened.execute("PRAGMA query_only = 1")
-        return opened
-
-    monkeypatch.setattr(sqlite3, "connect", read_only)
-    before = sorted(path.parent.iterdir()), path.read_bytes()
-    assert "3, 2 with verdicts, 1 finished" in printed(path)
-    assert '"d1"' in printed(path, "--export")
-    assert (sorted(path.parent.iterdir()), path.read_bytes()) == before
-
-
-def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_path: Path) -> None:
-    with closing(ReviewFile(path)) as open_:
-        Decisions(open_).add_all([Decision(document="d2", reviewer="Zoe", action="accept", label="late")])
-        for name in ("alone", "all"):
-            for suffix in ("", "-wal", *["-shm"] * (name == "all")):
-                shutil.copy(f"{path}{suffix}", tmp_path / f"{name}{suffix}")
-    with closing(ReviewFile(tmp_path / "all", read_only=True)) as file:
-        assert [each.label for each in Decisions(file).current("d2") if each.label] == ["late"]
-    (tmp_path / "alone-shm").symlink_to(
-        tmp_path / "missing" / "index"
-    )  # so that no index can be made, as on a disk that is read-only or full
-    with pytest.raises(InputError, match="has decisions in alone-wal that cannot be read here"):
-        ReviewFile(tmp_path / "alone", read_only=True)
-    (tmp_path / "alone-shm").unlink()
-    with closing(ReviewFile(tmp_path / "alone", read_only=True)) as file:
-        assert [each.label for each in Decisions(file).current("d2") if each.label] == ["late"]
-
-
-def test_reading_makes_no_file_and_goes_on_when_a_server_opens_it(path: Path) -> None:
+def test_reading_changes_nothing_and_goes_on_when_a_server_opens_it(path: Path) -> None:
     before = {each: each.read_bytes() for each in path.parent.iterdir()}
-    with closing(ReviewFile.open_existing(path)) as reading:
-        assert "d3" not in Decisions(reading).labels()
-        assert {each: each.read_bytes() for each in path.parent.iterdir()} == before
-        with closing(ReviewFile(path)) as served:
-            Decisions(served).add_all([Decision(document="d3", reviewer="Zoe", action="accept", label="late")])
-            assert Decisions(reading).labels()["d3"] == ["late"]
+    assert '"d1"' in printed(path, "--export")
+    assert {each: each.read_bytes() for each in path.parent.iterdir()} == before
+    with closing(ReviewFile.open_existing(path)) as reading, closing(ReviewFile(path)) as served:
+        Decisions(served).add_all([Decision(document="d3", reviewer="Zoe", action="accept", label="late")])
+        assert Decisions(reading).labels()["d3"] == ["late"]
 
 
 def test_a_plain_copy_of_a_served_file_is_whole(path: Path, tmp_path: Path) -> None:
@@ -384,15 +348,11 @@ def move(path: Path, copy: Path) -> None:
     copy.replace(path)
 
 
-def copy_over(path: Path, copy: Path) -> None:
-    shutil.copyfile(copy, path)
-
-
 def remove_log(path: Path, _copy: Path) -> None:
     path.with_name(f"{path.name}-wal").unlink()
 
 
-@pytest.mark.parametrize("displace", [remove, move, copy_over, remove_log])
+@pytest.mark.parametrize("displace", [remove, move, remove_log])
 def test_nothing_is_written_to_a_file_that_is_not_in_its_place_any_more(
     path: Path, tmp_path: Path, displace: Callable[[Path, Path], None]
 ) -> None:
@@ -406,32 +366,6 @@ def test_nothing_is_written_to_a_file_that_is_not_in_its_place_any_more(
         with pytest.raises(DisplacedError, match="was replaced or removed"):
             Decisions(served).add_all([decision])
         assert (path.read_bytes() if path.exists() else b"") == before
-
-
-def test_what_is_kept_open_to_write_asks_whether_it_is_in_place() -> None:
-    """By their sources: every attribute that holds an open file or database to write, as long as a server runs."""
-    holds = re.compile(r"self\._?\w+ = [^\n]*(?:FileIO\(|\.open\(|connect\(|self\._open\()")
-    sources = [*Path(tagwright.__file__).parent.rglob("*.py")]
-    holding = {each.name for each in sources if holds.search(each.read_text(encoding="utf-8"))}
-    assert "file.py" in holding
-    for each in sources:
-        if each.name in holding - {"workers.py", "label_search.py"}:  # files of our own, with no name or in a cache
-            assert "is_in_place" in each.read_text(encoding="utf-8"), each
-
-
-def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Path) -> None:
-    """As of a file that another program, or an earlier version, had open."""
-    with closing(sqlite3.connect(tmp_path / "served")) as served:
-        served.execute("PRAGMA journal_mode = WAL")
-        served.execute("CREATE TABLE events (id INTEGER PRIMARY KEY)")
-        shutil.copy(tmp_path / "served", tmp_path / "copy")
-    before = (tmp_path / "copy").read_bytes()
-    for _ in range(2):
-        with pytest.raises(InputError, match=r"copy: holds no review; .*copy-wal"):
-            ReviewFile.open_existing(tmp_path / "copy")
-    with pytest.raises(InputError, match="holds no review"):
-        ReviewFile(tmp_path / "copy", read_only=True)
-    assert (tmp_path / "copy").read_bytes() == before
 
 
 def test_annif_reads_text_and_uris(path: Path) -> None:

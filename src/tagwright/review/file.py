@@ -44,42 +44,30 @@ class DisplacedError(StorageError):
 class ReviewFile:
     """An open review file. Several threads and processes may use it at a time.
 
-    Raises InputError for a file of another kind or version, for one without tables that is read only, and for one that
-    SQLite cannot open or write.
-
-    Parameters
-    ----------
-    path : Path or str
-        The file, created if missing; ":memory:" for none.
-    read_only : bool
-        Write nothing, as for a file on a read-only disk.
+    path: the file, created if missing; ":memory:" for none. Raises InputError for a file of another kind or version,
+    and for one that SQLite cannot open or write.
     """
 
-    def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._lock, self._is_immutable = threading.RLock(), False
+        self._lock = threading.RLock()
         try:
-            self._database = self._connect_read_only() if read_only else self._connect(self.path)
-            version = self._version()
-            if version is None and read_only:
-                log = f"{self.path.name}-wal"
-                problem = f"holds no review; of a file that a server had open, {log} beside it is to be copied as well"
-                raise InputError(problem, self.path)
-            if version not in (None, _FORMAT):
+            self._database = sqlite3.connect(path, check_same_thread=False, timeout=30)
+            weakref.finalize(self, self._database.close)  # Python warns of a connection that nobody closed
+            if (version := self._version()) not in (None, _FORMAT):
                 raise InputError("is a database of something else, or of another version of Tagwright", self.path)
-            if not read_only:
-                self._prepare()
-            self._opened = [] if read_only or path == ":memory:" else [(each, each.stat()) for each in self._places()]
-            self._first_version = self._schema_version() if self._opened else 0
+            self._prepare(is_new=version is None)
+            places = [] if path == ":memory:" else [self.path, self.path.with_name(f"{self.path.name}-wal")]
+            self._opened = [(each, each.stat()) for each in places if each.exists()]
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
 
     @classmethod
     def open_existing(cls, path: Path) -> Self:
-        """Open a file to read its decisions, also on a read-only or full disk. Raises InputError if it has none."""
-        if not path.is_file():
+        """Open a file that holds a review. Raises InputError."""
+        if not path.is_file() or not path.stat().st_size:
             raise InputError("no such file; give a file of reviews that a server has written", path)
-        return cls(path, read_only=True)
+        return cls(path)
 
     def close(self) -> None:
         """Release the file."""
@@ -88,15 +76,12 @@ class ReviewFile:
     def copy_to(self, path: Path) -> None:
         """Write a copy of all that is stored, in one step, also while others write here.
 
-        The copy can be told from this file by its header, see `check_in_place`. Raises OccupiedError for a file that is
-        there already, StorageError when it cannot be read or written.
+        Raises OccupiedError for a file that is there already, StorageError when it cannot be read or written.
         """
         check_kind(path)
         with write_output(path) as temporary, self._lock:
             try:
                 self._database.execute("VACUUM INTO ?", (str(temporary),))
-                with closing(self._connect(temporary)) as copy:
-                    copy.execute(f"PRAGMA schema_version = {secrets.randbelow(1 << 31)}")
             except sqlite3.Error as error:
                 raise StorageError(str(error), path) from None
 
@@ -116,8 +101,6 @@ class ReviewFile:
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows that a query selects. values: those of its placeholders. Raises InputError."""
         with self._lock:
-            if self._is_immutable and self._has_log():  # a server has opened it since
-                self._database = self._connect_read_only()
             try:
                 with closing(self._database.execute(statement, values)) as cursor:
                     return cursor.fetchall()
@@ -128,15 +111,6 @@ class ReviewFile:
         """Raise DisplacedError where another file, or none, is in the place of the one that is open for writing."""
         if not all(is_in_place(path, opened) for path, opened in self._opened):
             raise DisplacedError(self.path)
-        if self._opened and (version := self._schema_version()) != self._first_version:  # a copy was written over it
-            ((known,),) = self.rows("PRAGMA schema_version")
-            if version != known:  # nor was it changed by way of SQLite
-                raise DisplacedError(self.path)
-
-    def _schema_version(self) -> int:
-        """The number in the header of the file on disk that each copy has of its own."""
-        with self.path.open("rb") as file:
-            return int.from_bytes(file.read(44)[40:])
 
     def secret(self) -> bytes:
         """Return random bytes, drawn once for the file: every server of this file signs sessions with them."""
@@ -144,48 +118,18 @@ class ReviewFile:
         ((secret,),) = self.rows("SELECT secret FROM secrets")
         return bytes(secret)
 
-    def _connect_read_only(self) -> sqlite3.Connection:
-        """Open the file without writing to it, and without a log (-wal) without making any other file.
-
-        SQLite is told then that the file is immutable. It would ignore a log; to read that it needs an index (-shm),
-        which it makes. A log is refused where that cannot be.
-        """
-        self._is_immutable, log = not self._has_log(), self._places()[1]
-        options = "mode=ro&immutable=1" if self._is_immutable else "mode=ro"
-        connection = self._connect(f"{self.path.resolve().as_uri()}?{options}", uri=True)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            if self._is_immutable:
-                raise
-            problem = f"has decisions in {log.name} that cannot be read here; copy both to where they can be written"
-            raise InputError(problem, self.path) from None
-        return connection
-
-    def _places(self) -> list[Path]:
-        """The file and its log."""
-        return [self.path, self.path.with_name(f"{self.path.name}-wal")]
-
-    def _has_log(self) -> bool:
-        _, log = self._places()
-        return log.exists() and log.stat().st_size > 0
-
-    def _connect(self, path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
-        connection = sqlite3.connect(path, check_same_thread=False, timeout=30, uri=uri)
-        weakref.finalize(self, connection.close)  # Python warns of a connection that nobody closed
-        return connection
-
-    def _prepare(self) -> None:
+    def _prepare(self, *, is_new: bool) -> None:
         execute = self._database.execute
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA wal_autocheckpoint = 1")  # what copies this file alone, without its log, misses nothing
         execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
-        with self._database:
-            execute("BEGIN IMMEDIATE")  # another process may open the file as well
-            for table in _TABLES:
-                execute(table)
-            execute(f"PRAGMA application_id = {_APPLICATION}")
-            execute(f"PRAGMA user_version = {_FORMAT}")
+        if is_new:
+            with self._database:
+                execute("BEGIN IMMEDIATE")  # another process may open the file as well
+                for table in _TABLES:
+                    execute(table)
+                execute(f"PRAGMA application_id = {_APPLICATION}")
+                execute(f"PRAGMA user_version = {_FORMAT}")
 
     def _version(self) -> int | None:
         """Return the version of the file's format; None for an empty database, 0 for one of something else."""
