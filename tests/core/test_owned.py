@@ -14,9 +14,9 @@ from tests.boxes import names, number, save
 from tests.sources import modules
 
 from tagwright.core.atomic import OccupiedError, check_replaceable, delete, replace_folder
-from tagwright.core.saved import read_manifest, write_manifest
+from tagwright.core.saved import write_manifest
 from tagwright.core.steps import Start, open_steps
-from tagwright.errors import ModelError, TagwrightError
+from tagwright.errors import TagwrightError
 
 OF_OS = {"replace", "rename", "renames", "remove", "unlink", "rmdir", "removedirs"}
 OF_SHUTIL = {"rmtree", "move"}
@@ -56,23 +56,6 @@ def test_nothing_but_one_module_replaces_or_deletes() -> None:
     assert {each for each in outside if each.partition(":")[0] not in OTHERS} == set()
     assert len(outside) <= len(OTHERS)
     assert len(found) >= 4  # rename, unlink, rmtree and rmdir are found where they are
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import os\nos.replace(a, b)", "import os\n_replace = os.replace", "from os import unlink", "path.unlink()",
-        "weakref.finalize(x, shutil.rmtree, y)", "path.replace(other)", "f = path.rmdir", "from shutil import move",
-        "import os as system\nsystem.replace(a, b)",
-    ],
-)  # fmt: skip
-def test_the_check_finds_calls_aliases_and_functions_that_are_passed_on(source: str) -> None:
-    assert len(list(replacing_or_deleting(ast.parse(source)))) == 1
-
-
-@pytest.mark.parametrize("source", ["text.replace('a', 'b')", "text.replace('a', 'b', 1)", "row._replace(a=1)"])
-def test_the_check_does_not_mean_texts(source: str) -> None:
-    assert not list(replacing_or_deleting(ast.parse(source)))
 
 
 @pytest.mark.parametrize("name", ["notes.md", "mine/notes.md", "mine/manifest.json", "reviews.sqlite"])
@@ -118,21 +101,6 @@ def test_a_manifest_without_a_list_of_files_lets_nothing_go(tmp_path: Path) -> N
     with pytest.raises(OccupiedError, match=r"values\.npy: is no part"):
         save(box, 8)
     assert names(box) == ["manifest.json", "values.npy"]
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_true_is_no_number_of_a_format(tmp_path: Path, nested: bool) -> None:
-    save(tmp_path / "box", 7)
-    manifest = (tmp_path / "box" / "manifest.json").read_text().replace('"tagwright": 1', '"tagwright": true')
-    if nested:
-        (tmp_path / "box" / "mine").mkdir()
-        (tmp_path / "box" / "mine" / "manifest.json").write_text(manifest)
-    else:
-        (tmp_path / "box" / "manifest.json").write_text(manifest)
-        with pytest.raises(ModelError, match="format true"):
-            read_manifest(tmp_path / "box", "box")
-    with pytest.raises(OccupiedError):
-        save(tmp_path / "box", 8)
 
 
 @pytest.mark.parametrize("content", ["empty manifest", "extra file", "no list"])

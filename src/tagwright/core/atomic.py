@@ -303,7 +303,7 @@ def manifest_of(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    ours = isinstance(manifest, dict) and type(manifest.get("tagwright")) is int  # True is no number
+    ours = isinstance(manifest, dict) and isinstance(manifest.get("tagwright"), int)
     return manifest if ours and isinstance(manifest.get("kind"), str) else {}
 
 
