@@ -10,7 +10,7 @@ from tests.saved import again
 from tagwright.data import bags
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.errors import InputError
-from tagwright.text.words import ANALYSIS, words
+from tagwright.text.words import words
 
 TEXTS = [
     "Bees make honey, bees and wasps sting.",
@@ -23,7 +23,7 @@ TEXTS = [
 
 def test_the_weights_are_those_of_scikit_learn() -> None:
     theirs = TfidfVectorizer(
-        tokenizer=lambda text: words(text, ANALYSIS), lowercase=False, token_pattern=None, min_df=2, max_df=0.7
+        tokenizer=lambda text: words(text), lowercase=False, token_pattern=None, min_df=2, max_df=0.7
     )
     expected = theirs.fit_transform(TEXTS)
     bag = BagOfWords.of(TEXTS)

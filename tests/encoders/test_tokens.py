@@ -180,7 +180,7 @@ def test_tokenizers_of_known_models_are_admitted(tmp_path: Path) -> None:
 
 
 def letters_per_token(text: str, tokenizer: Tokenizer = TOKENIZER) -> float:
-    return float(Fertility(tokenizer)(Numbered.of([text], 2))[0])
+    return float(Fertility(tokenizer)(Numbered.of([text]))[0])
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay() -> No
 
 
 def test_each_text_has_its_own_number_and_none_where_no_word_tells() -> None:
-    found = Fertility(TOKENIZER)(Numbered.of(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"], 2))
+    found = Fertility(TOKENIZER)(Numbered.of(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"]))
     assert found.tolist()[:2] == [(5 + 6) / 2, 1]
     assert np.isnan(found[2])
     assert found[3] == np.float32(5 / 2)  # the unknown word is one token
-    assert Fertility(TOKENIZER)(Numbered.of([], 2)).tolist() == []
+    assert Fertility(TOKENIZER)(Numbered.of([])).tolist() == []

@@ -15,11 +15,9 @@ TEXTS = st.lists(st.text("ab C'+. ", max_size=12), max_size=6)
 
 @given(TEXTS)
 def test_each_text_has_its_own_words_in_order(texts: list[str]) -> None:
-    every = Numbered.of(texts, 2)
+    every = Numbered.of(texts)
     parts = (every.between(place, place + 1) for place in range(len(texts)))
-    assert [[every.words[number] for number in part.numbers] for part in parts] == [
-        raw_words(text, 2) for text in texts
-    ]
+    assert [[every.words[number] for number in part.numbers] for part in parts] == [raw_words(text) for text in texts]
     assert len(set(every.words)) == len(every.words)
 
 
@@ -27,24 +25,24 @@ def test_each_text_has_its_own_words_in_order(texts: list[str]) -> None:
 def test_texts_that_are_divided_together_have_the_words_that_each_has_alone(texts: list[str], together: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "CHARACTERS", together)
-        found = Numbered.of(texts, 2)
-    alone = [raw_words(text, 2) for text in texts]
+        found = Numbered.of(texts)
+    alone = [raw_words(text) for text in texts]
     assert [found.words[number] for number in found.numbers] == [word for words in alone for word in words]
     assert np.diff(found.ends, prepend=0).tolist() == list(map(len, alone))
 
 
 def test_a_part_begins_with_its_first_text_and_ends_with_the_last() -> None:
-    part = Numbered.of(["one two", "", "three", "four"], 2).between(1, 9)
+    part = Numbered.of(["one two", "", "three", "four"]).between(1, 9)
     assert [part.words[number] for number in part.numbers] == ["three", "four"]
     assert part.ends.tolist() == [0, 1, 2]
-    assert Numbered.of(["one"], 2).between(1, 2).ends.tolist() == []
+    assert Numbered.of(["one"]).between(1, 2).ends.tolist() == []
 
 
 def test_stages_that_read_the_same_texts_share_their_words() -> None:
     batch = Batch([Document("1", "Bees"), Document("2", "Wasps")])
     assert Batch.of(batch) is batch
-    assert batch.words([each.title for each in batch], 2) is batch.words([each.text for each in batch], 2)
-    assert list(batch.words(["Ants"], 2).words) == ["Ants"]
+    assert batch.words([each.title for each in batch]) is batch.words([each.text for each in batch])
+    assert list(batch.words(["Ants"]).words) == ["Ants"]
 
 
 def test_a_function_is_asked_once_for_a_word_until_there_are_too_many() -> None:

@@ -16,7 +16,6 @@ from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, Ti
 from tagwright.tagger import Tagger, zero_shot
 from tagwright.text import lemmas
 from tagwright.text.lemmas import word_form
-from tagwright.text.words import ANALYSIS
 from tagwright.types import Document, Label, Run
 
 NAMES = ("suomen kieli", "onni", "kunnia", "kirjastot", "lakka")
@@ -57,20 +56,20 @@ def test_title_match_compares_lemmas_too() -> None:
 
 def test_words_in_no_dictionary_keep_their_stems() -> None:
     """Finnish endings would make "minister" a form of "mini"."""
-    stem, form = word_form("fi", ANALYSIS, lemmas=False), word_form("fi", ANALYSIS, lemmas=True)
+    stem, form = word_form("fi", lemmas=False), word_form("fi", lemmas=True)
     words = ["minister", "optician", "tietojenkäsittelytieteilijöinkin"]
     assert list(map(form, words)) == list(map(stem, words))
 
 
 @pytest.mark.parametrize("language", ["en", "de+en", "zh", "none"])
 def test_other_languages_keep_their_stems(language: str) -> None:
-    stems, forms = word_form(language, ANALYSIS, lemmas=False), word_form(language, ANALYSIS, lemmas=True)
+    stems, forms = word_form(language, lemmas=False), word_form(language, lemmas=True)
     words = ["networks", "häuser", "libraries", "kieltä", "图", "was"]
     assert list(map(forms, words)) == list(map(stems, words))
 
 
 def test_a_language_without_stemmer_and_one_without_dictionary_go_together() -> None:
-    form = word_form("uk+eu+no", ANALYSIS, lemmas=True)
+    form = word_form("uk+eu+no", lemmas=True)
     assert form("бібліотеки") == form("бібліотека")
 
 

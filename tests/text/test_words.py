@@ -1,20 +1,14 @@
-"""Words of every script, and their places in the text; the analysis of earlier releases stays what it was."""
+"""Words of every script, and their places in the text."""
 
 from __future__ import annotations
-
-import ast
-from collections.abc import Iterator
-from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sources import modules
 
-from tagwright.data.bags import BagOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.text.words import ANALYSIS, clean, fold, is_unusual, raw_words, word_spans, words
+from tagwright.text.words import clean, fold, is_unusual, plain_spans, raw_words, word_spans, words
 from tagwright.translation.dictionary import Tongue
 from tagwright.types import Document, Label
 
@@ -200,23 +194,21 @@ def test_a_whole_word_is_taken_before_what_it_may_be_made_of() -> None:
 
 @given(st.text(st.sampled_from("ab C'+-\n\r\u00ad\u200b\u0301₂Ａﬁهنحوالא다의은ห้ཀ本क्\u200c ")))
 def test_every_word_has_its_place(text: str) -> None:
-    for analysis in (1, 2, 3):
-        spans = word_spans(text, analysis)
-        assert [raw_words(text[start:end], analysis) for start, end in spans] == [
-            [word] for word in raw_words(text, analysis)
-        ]
-        assert words(text, analysis) == [fold(word, analysis) for word in raw_words(text, analysis)]
+    assert [raw_words(text[start:end]) for start, end in word_spans(text)] == [[word] for word in raw_words(text)]
+    assert words(text) == list(map(fold, raw_words(text)))
+    for start, end in plain_spans(text):
+        assert text[start:end].strip() == text[start:end] != ""
 
 
 @given(st.text("aB.Sc '’ʼʻıİIœﬁŀ½㎏№⁺+٣・-\n\u00ad\u0307\u0301ﾊﾞ"))
 def test_every_word_has_its_place_in_a_text_with_other_spellings(text: str) -> None:
     """Places are in order, and each holds the word, or, of a sign such as ½, is that of several words."""
-    spans, found = word_spans(text, 3), raw_words(text, 3)
+    spans, found = word_spans(text), raw_words(text)
     assert len(spans) == len(found)
     assert spans == sorted(spans)
     for (start, end), word in zip(spans, found, strict=True):
         assert 0 <= start < end <= len(text)
-        assert word in raw_words(text[start:end], 3)
+        assert word in raw_words(text[start:end])
     for language in ("tr", "tr+en", "de"):
         made = Lexical([Label("0", (text + " bee",))], LexicalOptions(stem=language, weighting="tfidf", ngrams=1.0))
         for span in made.spans(Document("d", abstract=text), [0])[0]:
@@ -224,84 +216,9 @@ def test_every_word_has_its_place_in_a_text_with_other_spellings(text: str) -> N
 
 
 @given(st.text("abcäß'’.+-C (\n") | st.text(st.characters(max_codepoint=0x2FF)))
-def test_the_analyses_agree_on_usual_texts(text: str) -> None:
+def test_usual_texts_have_the_same_words_beside_unusual_ones(text: str) -> None:
     if not is_unusual(text):
-        assert words(text, 1) == words(text, 2)
-        assert raw_words(text, 1) == raw_words(text, 2) == raw_words(text, 3)
-
-
-LENGTHS = {"data/paragraphs.py", "papers/full_text.py", "stages/dense/retriever.py"}
-"Words are counted there, not looked up: always by the first analysis."
-
-FIXED = {"translation", "evaluation", "stages/llm.py", "server"}
-"Nothing of the words themselves is saved there: always by the newest analysis."
-
-
-def test_stages_pass_the_analysis_on_that_they_were_made_with() -> None:
-    for path, call in _calls():
-        given = [ast.unparse(each) for each in (*call.args, *(word.value for word in call.keywords))]
-        if path in LENGTHS:
-            assert "1" in given, (path, call.lineno)
-        elif path in FIXED or path.split("/")[0] in FIXED:
-            assert "ANALYSIS" in given, (path, call.lineno)
-        else:
-            passed = (
-                "analysis",
-                "options.analysis",
-                "self.options.analysis",
-                "self.bag.options.analysis",
-                "*how",
-                "*key",
-            )
-            assert any(each in passed for each in given), (path, call.lineno, ast.unparse(call))
-
-
-def _calls() -> Iterator[tuple[str, ast.Call]]:
-    """All calls outside `text/words.py` that turn texts into words, or fold them."""
-    for path, tree in _readers().items():
-        imported = _imported(tree)
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call):
-                continue
-            called = ast.unparse(node.func)
-            if (
-                called in imported
-                or called in ("Numbered.of", "known_form")
-                or called.endswith(("batch.words", "Batch.of(documents).words", "Batch()).words"))
-            ):
-                yield path, node
-
-
-@cache
-def _readers() -> dict[str, ast.Module]:
-    """The other modules that import `text/words.py`, or what calls it."""
-    wanted = "tagwright.text.words", "tagwright.text.batch"
-    return {
-        path: tree
-        for path, tree in modules()
-        if path != "text/words.py"
-        and any(isinstance(node, ast.ImportFrom) and node.module in wanted for node in ast.walk(tree))
-    }
-
-
-def _imported(tree: ast.Module) -> set[str]:
-    """The functions that turn texts into words which a module imports."""
-    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
-    names = {name.name for node in imports if node.module == "tagwright.text.words" for name in node.names}
-    return names & {"fold", "words", "raw_words", "word_spans"}
-
-
-def test_functions_that_turn_texts_into_words_are_called_and_not_passed_on() -> None:
-    """`map(fold, ...)` would leave the analysis out."""
-    for path, tree in _readers().items():
-        imported = _imported(tree) - {"words"}
-        for node in ast.walk(tree) if imported else ():
-            passed = {ast.unparse(each) for each in node.args} if isinstance(node, ast.Call) else set[str]()
-            assert not (imported & passed), (path, passed)
-
-
-def test_stop_words_and_options_have_the_newest_analysis_by_default() -> None:
-    assert {ExactMatchOptions().analysis, LexicalOptions().analysis, BagOptions().analysis} == {ANALYSIS}
+        assert words(f"{text} H₂O")[:-1] == words(text)
 
 
 def test_more_marks_on_a_letter_than_any_has_are_separated_and_dashes_are_not() -> None:

@@ -14,7 +14,7 @@ from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.string_table import StringTable
 from tagwright.errors import InputError
 from tagwright.text.batch import Numbered
-from tagwright.text.words import ANALYSIS, Analysis, fold, words
+from tagwright.text.words import fold, words
 from tagwright.types import Ints, Longs
 
 Weighting: TypeAlias = Literal["unit", "plain"]
@@ -41,9 +41,6 @@ class BagOptions(Checked):
     """unit: the count times the smooth idf, every text of norm 1, as scikit-learn has it (DEPL). plain: the count times
     ln(|D| / documents with the word), FuTex Eq. 10."""
 
-    analysis: Analysis = ANALYSIS
-    "How texts become words, see `text.words`."
-
 
 class BagOfWords:
     """The words that count, in alphabetical order, and for each the number of training documents that hold it.
@@ -64,7 +61,7 @@ class BagOfWords:
         """Collect the words of texts, which are read one at a time. Raises InputError when no word counts."""
         frequencies, documents = Counter[str](), 0
         for text in texts:
-            frequencies.update(set(words(text, options.analysis)))  # a text counts once
+            frequencies.update(set(words(text)))  # a text counts once
             documents += 1
         most = options.max_share * documents
         kept = sorted(word for word, count in frequencies.items() if options.min_documents <= count <= most)
@@ -86,7 +83,7 @@ class BagOfWords:
         """Yield the rows of `transform` in parts, so that only one is in memory at a time."""
         remaining = iter(texts)
         while chunk := list(islice(remaining, TEXTS)):
-            counts = count_words(Numbered.of(chunk, self.options.analysis), self._columns_of)
+            counts = count_words(Numbered.of(chunk), self._columns_of)
             counts.resize(len(chunk), len(self.words))
             yield self._weighted(counts)
 
@@ -103,7 +100,7 @@ class BagOfWords:
 
     def _columns_of(self, words: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the column of each word, as the tuple that `count_words` expects: empty for a word that is unknown."""
-        folded = (fold(word, self.options.analysis) for word in words)
+        folded = (fold(word) for word in words)
         return [(self.index[word],) if word in self.index else () for word in folded]
 
     def _weighted(self, counts: Matrix) -> Matrix:

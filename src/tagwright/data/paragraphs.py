@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tagwright.text.words import raw_words
+from tagwright.text.words import plain_spans
 from tagwright.types import Document
 
 SHORTEST = 10
@@ -43,7 +43,7 @@ def is_long(text: str, shortest: int = SHORTEST) -> bool:
     >>> is_long("Bees fly.", 2), is_long("Bees", 2)
     (True, False)
     """
-    return len(raw_words(text, 1)) >= shortest  # a length, the same for saved taggers of all releases
+    return len(plain_spans(text)) >= shortest
 
 
 def headings_at(document: Document, position: int) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, advise
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, find_unfound
 from tagwright.text.language import AUTO
-from tagwright.text.words import ANALYSIS, fold
+from tagwright.text.words import fold
 from tagwright.types import Document
 
 HUB = 0.01
@@ -166,7 +166,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
     owners: dict[str, set[str]] = {}
     for label in labels:
         for name in label.names:
-            owners.setdefault(" ".join(fold(word, ANALYSIS) for word in name.split()), set()).add(label.id)
+            owners.setdefault(" ".join(fold(word) for word in name.split()), set()).add(label.id)
     shared = [(name, sorted(ids)) for name, ids in owners.items() if len(ids) > 1]
     if shared:
         name, ids = shared[0]

@@ -12,7 +12,7 @@ from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.layers import normalize_in_place
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, TextEncoder
-from tagwright.text.words import sentence_spans, word_spans
+from tagwright.text.words import plain_spans, sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
@@ -152,7 +152,7 @@ class FullText(Retriever):
         """Return the texts of a document to encode, and their shares in its vector."""
         aggregate = self.options.aggregate
         if aggregate == "first":
-            spans = word_spans(document.text, 1)[:512]  # at least as many as fit into 512 tokens
+            spans = plain_spans(document.text)[:512]  # at least as many as fit into 512 tokens
             leaves = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
         else:
             leaves = paragraphs(document, self.options.shortest)

@@ -21,7 +21,7 @@ from pathlib import Path
 from tagwright.core.cache import user_cache
 from tagwright.core.kept_folders import keep, new_folder, unpack_folder
 from tagwright.errors import ConfigError
-from tagwright.text.words import ANALYSIS, clean, fold
+from tagwright.text.words import clean, fold
 from tagwright.types import Label, Mask
 
 FEWEST_FOR_PARTS = 3
@@ -123,7 +123,7 @@ def fold_text(text: str) -> str:
     >>> fold_text("  Crème   BRÛLÉE "), fold_text("Işık") == fold_text("ışık"), fold_text("Cœur")
     ('creme brulee', True, 'coeur')
     """
-    apart = unicodedata.normalize("NFKD", fold(clean(text), ANALYSIS).replace("ı", "i"))
+    apart = unicodedata.normalize("NFKD", fold(clean(text)).replace("ı", "i"))
     return " ".join("".join(sign for sign in apart if not unicodedata.combining(sign)).split())
 
 

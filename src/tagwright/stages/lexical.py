@@ -21,7 +21,7 @@ from tagwright.stages.evidence import ComparesWords, Span, first_places, stronge
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, joins_words, make_fold, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
-from tagwright.text.words import ANALYSIS, Analysis, known_form, raw_words, word_spans
+from tagwright.text.words import known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, Doubles, EvidenceSpan, Floats, Label, Retriever, Run, TextField
 
 CELLS = 1 << 24
@@ -85,9 +85,6 @@ class LexicalOptions(Checked):
     """TF-IDF: the weight of the character n-grams of a word relative to the word; 0 leaves them out. They match parts
     of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
 
-    analysis: Analysis = ANALYSIS
-    "How texts become words, see `text.words`."
-
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.stem)
@@ -114,11 +111,11 @@ class Lexical(Retriever, ComparesWords):
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
         names = (name for label in labels for name in label.searched)
-        stopped = frozenset() if options.stop_words else stop_words(parse_all(options.stem), names, options.analysis)
+        stopped = frozenset() if options.stop_words else stop_words(parse_all(options.stem), names)
         numbers = defaultdict[str, int](count().__next__)  # term -> number; a new term gets the next one
-        terms_of, fold = _make_terms_of(stopped, options), make_fold(options.stem, options.analysis)
+        terms_of, fold = _make_terms_of(stopped, options), make_fold(options.stem)
         label_texts = (label.text if options.label_text == "text" else label.described for label in labels)
-        texts = Numbered.of(label_texts, options.analysis)
+        texts = Numbered.of(label_texts)
         counts = count_words(texts, lambda words: [[numbers[term] for term in terms_of(fold(word))] for word in words])
         frequencies = np.bincount(counts.indices, minlength=len(numbers))
         if options.weighting == "bm25":
@@ -132,7 +129,7 @@ class Lexical(Retriever, ComparesWords):
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
-        texts = Batch.of(documents).words(map(self._text, documents), self.options.analysis, self._is_known)
+        texts = Batch.of(documents).words(map(self._text, documents), self._is_known)
         counts = count_words(texts, self._numbers_of)
         counts.resize(len(documents), len(self._weights))
         if self.options.weighting == "tfidf":
@@ -182,8 +179,7 @@ class Lexical(Retriever, ComparesWords):
         letters: they count for the score and are no evidence.
         """
         reading, text = self.read([document]), self._text(document)
-        how = self.options.analysis, self._is_known
-        first_spans = first_places(raw_words(text, *how), word_spans(text, *how))
+        first_spans = first_places(raw_words(text, self._is_known), word_spans(text, self._is_known))
         order = {word: place for place, word in enumerate(first_spans)}
         words_with = defaultdict[int, list[str]](list)
         for word, numbers in zip(first_spans, self._numbers_of(list(first_spans)), strict=True):
@@ -248,8 +244,8 @@ class Lexical(Retriever, ComparesWords):
         postings: Matrix,
     ) -> None:
         """Set up. terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
-        terms_of, analysis = _make_terms_of(stopped, self.options), self.options.analysis
-        self._fold = fold = make_fold(self.options.stem, analysis)
+        terms_of = _make_terms_of(stopped, self.options)
+        self._fold = fold = make_fold(self.options.stem)
         if self.options.ngrams:
             self.meaning = "words or parts of words shared with the label's text"
 
@@ -257,7 +253,7 @@ class Lexical(Retriever, ComparesWords):
             return folded in stopped or terms_of(folded)[0] in terms
 
         def terms_of_word(word: str) -> tuple[str, ...]:
-            return terms_of(known_form(fold(word), analysis, is_known))
+            return terms_of(known_form(fold(word), is_known))
 
         def numbers_of(words: Sequence[str]) -> list[tuple[int, ...]]:
             terms_by_word = list(map(terms_of_word, words))
@@ -320,7 +316,7 @@ def calibrate(run: Run, mean_candidates: float) -> float:
 
 def _make_terms_of(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
     """Return a function: folded word -> its stem or lemma, then its n-grams if enabled; nothing for a stop word."""
-    form = word_form(options.stem, options.analysis, lemmas=options.lemmas)
+    form = word_form(options.stem, lemmas=options.lemmas)
     if not options.ngrams:
         return lambda word: () if word in stopped else (form(word),)
     return lambda word: () if word in stopped else (form(word), *_ngrams(word))

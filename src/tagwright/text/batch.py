@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from tagwright.text.words import END, Analysis, Known, is_broken, is_unusual, words_and_ends
+from tagwright.text.words import END, Known, is_broken, is_unusual, words_and_ends
 from tagwright.types import Document, Ints, Longs
 
 V = TypeVar("V")
@@ -33,15 +33,15 @@ class Numbered(NamedTuple):
     ends: Longs
 
     @classmethod
-    def of(cls, texts: Iterable[str], analysis: Analysis, known: Known | None = None) -> Self:
-        """Number the words of texts. analysis, known: as in `raw_words`.
+    def of(cls, texts: Iterable[str], known: Known | None = None, *, plain: bool = False) -> Self:
+        """Number the words of texts. known, plain: as in `words_and_ends`.
 
-        >>> Numbered.of(["Bees, bees", "Old bees"], 2)
+        >>> Numbered.of(["Bees, bees", "Old bees"])
         Numbered(words=['Bees', 'bees', 'Old'], numbers=array([0, 1, 2, 1], dtype=int32), ends=array([2, 4]))
         """
         places, found = defaultdict[str, int](count().__next__, {END: -1}), array("i")
         for some in _group_texts(texts):
-            found.extend(map(places.__getitem__, words_and_ends(some, analysis, known)))
+            found.extend(map(places.__getitem__, words_and_ends(some, known, plain=plain)))
         numbers = np.array(found, np.int32)
         ends = np.flatnonzero(numbers < 0)
         return cls(list(places)[1:], numbers[numbers >= 0], ends - np.arange(len(ends)))
@@ -49,7 +49,7 @@ class Numbered(NamedTuple):
     def between(self, first: int, end: int) -> Numbered:
         """These texts only.
 
-        >>> Numbered.of(["Bees", "Old bees"], 2).between(1, 2)
+        >>> Numbered.of(["Bees", "Old bees"]).between(1, 2)
         Numbered(words=['Bees', 'Old', 'bees'], numbers=array([1, 2], dtype=int32), ends=array([2]))
         """
         start = int(self.ends[first - 1]) if first else 0
@@ -63,7 +63,7 @@ class Batch(list[Document]):
     def __init__(self, documents: Iterable[Document] = ()) -> None:
         super().__init__(documents)
         self._divided = dict[Callable[[Document], str], dict[str, tuple[Longs, Batch]]]()
-        self._numbered = dict[tuple[tuple[str, ...], Analysis, Known | None], Numbered]()
+        self._numbered = dict[tuple[tuple[str, ...], Known | None, bool], Numbered]()
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Batch:
@@ -81,14 +81,13 @@ class Batch(list[Document]):
             }
         return self._divided[by]
 
-    def words(self, texts: Iterable[str], analysis: Analysis, known: Known | None = None) -> Numbered:
-        """Return the words of these texts of the documents. analysis, known: as in `raw_words`."""
+    def words(self, texts: Iterable[str], known: Known | None = None, *, plain: bool = False) -> Numbered:
+        """Return the words of these texts of the documents. known, plain: as in `words_and_ends`."""
         some = tuple(texts)
-        if analysis > 1 and not any(map(is_unusual, some)):
-            analysis = 1  # which finds the same words: stages of both analyses share them
-        key = some, analysis, known if analysis > 1 and any(map(is_broken, some)) else None
+        plain = plain or not any(map(is_unusual, some))  # which finds the same words: all stages share them
+        key = some, known if not plain and any(map(is_broken, some)) else None, plain
         if key not in self._numbered:
-            self._numbered[key] = Numbered.of(*key)
+            self._numbered[key] = Numbered.of(some, key[1], plain=plain)
         return self._numbered[key]
 
 

@@ -20,7 +20,7 @@ from tagwright.core.checked import show
 from tagwright.core.progress import hint
 from tagwright.errors import ConfigError, option
 from tagwright.text.batch import WORDS
-from tagwright.text.words import ANALYSIS, Analysis, clean, fold, raw_words
+from tagwright.text.words import clean, fold, raw_words
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
@@ -308,14 +308,14 @@ def stemmer(languages: tuple[Language, ...]) -> Callable[[str], str]:
 
 
 @lru_cache
-def make_fold(languages: str, analysis: Analysis) -> Callable[[str], str]:
+def make_fold(languages: str) -> Callable[[str], str]:
     """`fold` in these languages, as `parse_all` reads them: in Turkish and Azerbaijani I is the capital of ı, İ of i.
 
     In Danish and Norwegian å is also written aa, and ø oe.
 
     Beside other languages only a word with a letter of theirs is read so, see `word_form`.
 
-    >>> make_fold("tr", 3)("ISPANAK"), make_fold("tr+en", 3)("IŞIK"), make_fold("tr+en", 3)("INDUSTRY")
+    >>> make_fold("tr")("ISPANAK"), make_fold("tr+en")("IŞIK"), make_fold("tr+en")("INDUSTRY")
     ('ıspanak', 'ışık', 'industry')
     """
     codes = {language.code for language in parse_all(languages)}
@@ -323,10 +323,10 @@ def make_fold(languages: str, analysis: Analysis) -> Callable[[str], str]:
     def folded(word: str) -> str:
         if codes & DOTLESS and (codes <= DOTLESS or not _TURKISH.isdisjoint(word)):
             word = word.replace("I", "ı").replace("İ", "i")
-        word = fold(word, analysis)
+        word = fold(word)
         return word.replace("aa", "å").replace("oe", "ø") if codes & {"da", "no"} else word
 
-    return folded if codes & {*DOTLESS, "da", "no"} and analysis > 2 else lambda word: fold(word, analysis)
+    return folded if codes & {*DOTLESS, "da", "no"} else fold
 
 
 def joins_words(languages: Iterable[Language]) -> bool:
@@ -341,26 +341,24 @@ def joins_words(languages: Iterable[Language]) -> bool:
     return any(language.code not in words_apart for language in languages)
 
 
-def stop_words(
-    languages: Collection[Language], names: Iterable[str] = (), analysis: Analysis = ANALYSIS
-) -> frozenset[str]:
+def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> frozenset[str]:
     """The stop words of these languages, Snowball's and a few more, folded: words that name no topic.
 
     names: those of the vocabulary. With several languages, a stop word of one may be a name in another ("war" is German
     for "was"): a word that is a whole name, and not a stop word in all of the languages, is kept.
     """
-    lists = [_stop_words(language.code, analysis) for language in languages]
+    lists = [_stop_words(language.code) for language in languages]
     if len(lists) < 2:
         return frozenset().union(*lists)
-    single = (raw_words(name, analysis) for name in names if " " not in name)
-    folded = make_fold(spell_languages(languages), analysis)
+    single = (raw_words(name) for name in names if " " not in name)
+    folded = make_fold(spell_languages(languages))
     alone = {folded(words[0]) for words in single if len(words) == 1}
     return frozenset.union(*lists) - (alone - frozenset.intersection(*lists))
 
 
 @lru_cache
-def _stop_words(code: str, analysis: Analysis) -> frozenset[str]:
-    return frozenset(map(make_fold(code, analysis), _stop_lists().get(code, "").split()))
+def _stop_words(code: str) -> frozenset[str]:
+    return frozenset(map(make_fold(code), _stop_lists().get(code, "").split()))
 
 
 @lru_cache

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 
 from tagwright.errors import ModelError
 from tagwright.text.batch import WORDS
 from tagwright.text.language import DOTLESS, Language, parse_all, stemmer
-from tagwright.text.words import Analysis
 
 INSTALL = 'pip install "tagwright[lemmas]"'
 
@@ -44,7 +43,7 @@ def has_lemmas(language: str) -> bool:
     return is_installed() and bool(find_suited(parse_all(language)))
 
 
-def word_form(stem: str, analysis: Analysis, *, lemmas: bool) -> Callable[[str], str]:
+def word_form(stem: str, *, lemmas: bool) -> Callable[[str], str]:
     """Return how folded words are compared in these languages (`parse_all`): by stems, or lemmas where known.
 
     Of Turkish beside another language ı is i at the end: nobody knows which of them an I in capitals is. The
@@ -54,15 +53,18 @@ def word_form(stem: str, analysis: Analysis, *, lemmas: bool) -> Callable[[str],
     finds more names that are meant otherwise (nDCG@5 40.9 in place of 41.5 on Finnish train documents). Raises
     ModelError for lemmas without dictionaries.
 
-    >>> form = word_form("finnish", 3, lemmas=True)
+    >>> form = word_form("finnish", lemmas=True)
     >>> form("kieltä"), form("kunnan"), form("onko")
     ('kieli', 'kunta', 'olla')
     """
     languages = parse_all(stem)
-    spoken = {language.code for language in languages}
-    if analysis > 2 and ((spoken & DOTLESS and spoken - DOTLESS) or "is" in spoken):
-        form = word_form(stem, 2, lemmas=lemmas)
-        return lambda word: form(word.replace("ae", "æ") if "is" in spoken else word).replace("ı", "i")
+    spoken, form = {language.code for language in languages}, _form_in(languages, lemmas=lemmas)
+    if "is" in spoken:
+        return lambda word: form(word.replace("ae", "æ")).replace("ı", "i")
+    return (lambda word: form(word).replace("ı", "i")) if spoken & DOTLESS and spoken - DOTLESS else form
+
+
+def _form_in(languages: Sequence[Language], *, lemmas: bool) -> Callable[[str], str]:
     codes = tuple(_DICTIONARIES.get(language.code, language.code) for language in find_suited(languages))
     if not lemmas or not codes:
         return stemmer(languages)

@@ -6,20 +6,12 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
-from tagwright.core.checked import Range
-
-Analysis: TypeAlias = Annotated[int, Range(least=1, most=3)]
 Known: TypeAlias = Callable[[str], bool]
 "Whether a word is one of the vocabulary."
-
-ANALYSIS: Analysis = 3
-"""How texts become words now. What was saved keeps the analysis that it was made with, for its names and for texts: 1
-is that of releases up to 0.9.0, for which marks, invisible characters and every line end are between words; 2 that of
-0.10.0, for which dots divide abbreviations, apostrophes are of several kinds, and œ is not oe."""
 
 END = "\0"
 "What no word has: it stands behind the words of a text where those of several are in a row."
@@ -42,7 +34,6 @@ _ABBREVIATION = (
     rf"(?<![\w.])(?:(?:{_LETTER}\.)+{_AFTER_DOT}|[A-Z]{_LETTER}\.(?:{_LETTER}\.)*{_LETTER}(?!\w)|EE\.UU(?!\w))"
 )
 _WORD_OR_ABBREVIATION = re.compile(rf"{_ABBREVIATION}|{_WORD.pattern}")
-_NEVER = r"(?!)"
 _DOTTED = re.compile(rf"\.(?<={_LETTER}\.)(?:{_AFTER_DOT}|UU)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
 
@@ -84,22 +75,19 @@ _CONTROL: dict[int, str] = {
 }
 
 
-def fold(word: str, analysis: Analysis) -> str:
+def fold(word: str) -> str:
     """Fold case and compatibility forms of one word, ligatures and digits of other scripts.
 
     Without the accents that Greek capitals lack, and what Arabic and Hebrew may leave out or write otherwise.
 
-    >>> fold("Straße", 3), fold("ﬁnite", 3), fold("Œuvre", 3), fold("ΑΘΗΝΑ", 3) == fold("Αθήνα", 3)
+    >>> fold("Straße"), fold("ﬁnite"), fold("Œuvre"), fold("ΑΘΗΝΑ") == fold("Αθήνα")
     ('strasse', 'finite', 'oeuvre', True)
-    >>> fold("نَحْل", 2) == fold("نحل", 2), fold("٢٠٢٦", 3)
+    >>> fold("نَحْل") == fold("نحل"), fold("٢٠٢٦")
     (True, '2026')
     """
     if word.isascii():
         return word.lower()
-    folded = unicodedata.normalize("NFKC", word).casefold()
-    if analysis < 3:
-        return folded.translate(_same_letters()) if analysis > 1 and folded > "\u0590" else folded
-    folded = _STRESS.sub("", folded.translate(_spellings()))
+    folded = _STRESS.sub("", unicodedata.normalize("NFKC", word).casefold().translate(_spellings()))
     if _ACCENTED.search(folded):
         apart = unicodedata.normalize("NFD", folded)
         folded = "".join(sign for sign in apart if not unicodedata.combining(sign))
@@ -107,67 +95,78 @@ def fold(word: str, analysis: Analysis) -> str:
     return unicodedata.normalize("NFKC", folded.replace("\u0307", "")) if "\u0307" in folded else folded
 
 
-def words(text: str, analysis: Analysis) -> list[str]:
+def words(text: str) -> list[str]:
     """Return the folded words of a text, in order.
 
-    >>> words("Alzheimer's disease: C++ and time-series (2020)", 2)
+    >>> words("Alzheimer's disease: C++ and time-series (2020)")
     ['alzheimer', 'disease', 'c++', 'and', 'time', 'series', '2020']
     """
-    found = raw_words(text, analysis)
-    return [word.lower() if word.isascii() else fold(word, analysis) for word in found]
+    return [word.lower() if word.isascii() else fold(word) for word in raw_words(text)]
 
 
-def raw_words(text: str, analysis: Analysis, known: Known | None = None) -> list[str]:
+def plain_spans(text: str) -> list[tuple[int, int]]:
+    """Return the spans of words without regard to unusual spellings, which is enough to count words.
+
+    >>> plain_spans("Big H₂O")
+    [(0, 3), (4, 7)]
+    """
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def raw_words(text: str, known: Known | None = None) -> list[str]:
     r"""Return the words of a text as they are written, without invisible characters, in plain digits and letters.
 
     A word that is hyphenated at the end of a line is one word. known: then it is two, if both are known and it is not.
 
-    >>> raw_words("Alzheimer's disease and CO₂", 2), raw_words("polli-\nnation in or\u00adchards", 2)
+    >>> raw_words("Alzheimer's disease and CO₂"), raw_words("polli-\nnation in or\u00adchards")
     (['Alzheimer', 'disease', 'and', 'CO2'], ['pollination', 'in', 'orchards'])
     """
-    if analysis == 1 or not is_unusual(text):
+    if not is_unusual(text):
         found: list[str] = _WORD.findall(text)
         return found
-    plain = text.translate(_plain_characters()) if analysis > 2 and not text.isascii() else text
+    plain = text if text.isascii() else text.translate(_plain_characters())
     if not is_broken(plain):
         if plain.isascii():
-            return [word.replace(".", "") for word in (_WORD if analysis < 3 else _WORD_OR_ABBREVIATION).findall(plain)]
-        return list(map(_write_word, _word(analysis).findall(plain)))
-    return [_write_word(plain[start:end]) for start, end in _spans(plain, analysis, known)]
+            return [word.replace(".", "") for word in _WORD_OR_ABBREVIATION.findall(plain)]
+        return list(map(_write_word, _word().findall(plain)))
+    return [_write_word(plain[start:end]) for start, end in _spans(plain, known)]
 
 
-def words_and_ends(texts: Sequence[str], analysis: Analysis, known: Known | None = None) -> Iterable[str]:
+def words_and_ends(texts: Sequence[str], known: Known | None = None, *, plain: bool = False) -> Iterable[str]:
     """Return the words of several texts as `raw_words` does, with END behind those of each.
 
-    >>> list(words_and_ends(["Big data", "", "C++"], 2)) == ["Big", "data", END, END, "C++", END]
+    plain: as `plain_spans` divides them.
+
+    >>> list(words_and_ends(["Big data", "", "C++"])) == ["Big", "data", END, END, "C++", END]
     True
     """
     joined = END.join((*texts, ""))
-    if (analysis == 1 or not is_unusual(joined)) and joined.count(END) == len(texts):
+    if (plain or not is_unusual(joined)) and joined.count(END) == len(texts):
         return _WORD_OR_END.findall(joined)
-    return chain.from_iterable((*raw_words(text, analysis, known), END) for text in texts)
+    words_of = _WORD.findall if plain else partial(raw_words, known=known)
+    return chain.from_iterable((*words_of(text), END) for text in texts)
 
 
-def word_spans(text: str, analysis: Analysis, known: Known | None = None) -> list[tuple[int, int]]:
+def word_spans(text: str, known: Known | None = None) -> list[tuple[int, int]]:
     """Return the character span of each word of `raw_words(text)`.
 
-    >>> word_spans("Big data", 2)
+    >>> word_spans("Big data")
     [(0, 3), (4, 8)]
     """
-    if analysis == 1 or not is_unusual(text):
-        return [match.span() for match in _WORD.finditer(text)]
-    table = _plain_characters() if analysis > 2 else {}
+    if not is_unusual(text):
+        return plain_spans(text)
+    table = _plain_characters()
     plain = text.translate(table)
     if plain == text:
-        return list(_spans(text, analysis, known))
+        return list(_spans(text, known))
     places = array("l")  # of each character, where what it is written for stands in the text
     for place, sign in enumerate(text):
         places.extend([place] * len(table.get(ord(sign), sign)))
-    return [(places[start], places[end - 1] + 1) for start, end in _spans(plain, analysis, known)]
+    return [(places[start], places[end - 1] + 1) for start, end in _spans(plain, known)]
 
 
 def is_unusual(text: str) -> bool:
-    r"""Whether the analyses may find different words.
+    r"""Whether a text may have words that are written in unusual ways.
 
     >>> is_unusual("Bees – und Blüten"), is_unusual("H₂O"), is_unusual("polli-\nnation")
     (False, True, True)
@@ -205,13 +204,13 @@ def is_hyphenated(before: str, following: str) -> bool:
     return following[:1].islower() and following.split()[0] not in conjunctions
 
 
-def known_form(word: str, analysis: Analysis, known: Known) -> str:
+def known_form(word: str, known: Known) -> str:
     """A folded word; if only that is known, without the Korean particles or the Arabic or Hebrew "the" joined to it.
 
-    >>> known_form("인공지능의", 2, {"인공지능"}.__contains__), known_form("بقرة", 2, {"قرة"}.__contains__)
+    >>> known_form("인공지능의", {"인공지능"}.__contains__), known_form("بقرة", {"قرة"}.__contains__)
     ('인공지능', 'بقرة')
     """
-    if analysis == 1 or word < "\u0590" or known(word):
+    if word < "\u0590" or known(word):
         return word
     return next(filter(known, _strip_affixes(word)), word)
 
@@ -240,8 +239,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if text[start:end].strip()]
 
 
-def _spans(text: str, analysis: Analysis, known: Known | None) -> Iterator[tuple[int, int]]:
-    for match in _word(analysis).finditer(text):
+def _spans(text: str, known: Known | None) -> Iterator[tuple[int, int]]:
+    for match in _word().finditer(text):
         start, end = match.span()
         for gap in _BREAK.finditer(text, start, end) if "\n" in match[0] else ():
             rest = _BREAK.search(text, gap.end(), end)
@@ -267,24 +266,16 @@ def _write_word(word: str) -> str:
 
 
 @lru_cache
-def _word(analysis: Analysis) -> re.Pattern[str]:
-    """Words with marks and invisible characters inside, and with hyphens at line ends; from 3 on abbreviations."""
+def _word() -> re.Pattern[str]:
+    """Abbreviations, and words with marks and invisible characters inside, and with hyphens at line ends."""
     marks = "".join(letter for letter in map(chr, range(0x300, 0x10000)) if unicodedata.category(letter)[0] == "M")
     inside, letters = rf"(?:[{marks}]|{_HIDDEN})", rf"[^\W_{_CHARACTER}{_LETTERED}]+"
     one, below = rf"(?=[{_LETTERED}])[^\W\d_]", "\u1039\u17d2"  # behind these signs a letter is written below
     stacked = rf"(?:(?<=[{below}])[^\W\d_]{inside}*)*"
     return re.compile(
-        rf"{_ABBREVIATION if analysis > 2 else _NEVER}|{_S}{letters}(?:(?:{inside}+|{_BREAK.pattern}){letters})*"
+        rf"{_ABBREVIATION}|{_S}{letters}(?:(?:{inside}+|{_BREAK.pattern}){letters})*"
         rf"[{marks}]*{_SIGNS}|[{_CHARACTER}][{marks}]*|{one}{inside}*{stacked}"
     )
-
-
-@lru_cache
-def _same_letters() -> dict[int, int | None]:
-    """Vowel signs of Arabic and Hebrew and the tatweel fall away; forms of alef, yeh and kaf are one letter each."""
-    marks = [code for code in range(0x591, 0x6EE) if unicodedata.category(chr(code)) == "Mn"]
-    same = {"ا": "آأإٱ", "ي": "ىی", "ك": "ک"}
-    return {**dict.fromkeys([*marks, 0x640], None), **{ord(each): ord(one) for one in same for each in same[one]}}
 
 
 _ACCENTED = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
@@ -314,10 +305,21 @@ def _plain_characters() -> Mapping[int, str]:
 
 @lru_cache
 def _spellings() -> Mapping[int, str | int | None]:
-    """Besides `_same_letters`: ligatures are two letters, and digits of all scripts are the same."""
+    """How letters are written that are the same to readers.
+
+    Vowel signs of Arabic and Hebrew and the tatweel fall away; forms of alef, yeh and kaf are one letter each;
+    ligatures are two letters, and digits of all scripts are the same.
+    """
+    marks = [code for code in range(0x591, 0x6EE) if unicodedata.category(chr(code)) == "Mn"]
+    same = {"ا": "آأإٱ", "ي": "ىی", "ك": "ک"}
     digits = {code: str(unicodedata.decimal(chr(code))) for code in range(0x660, 0x1FBFA) if chr(code).isdecimal()}
     ligatures = {"œ": "oe", "æ": "ae", "װ": "וו", "ױ": "וי", "ײ": "יי"}
-    return {**_same_letters(), **digits, **{ord(one): two for one, two in ligatures.items()}}
+    return {
+        **dict.fromkeys([*marks, 0x640], None),
+        **{ord(each): ord(one) for one in same for each in same[one]},
+        **digits,
+        **{ord(one): two for one, two in ligatures.items()},
+    }
 
 
 _JOINED: dict[str, int] = {

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from tagwright.text.language import joins_words, make_fold, parse_all, stemmer, stop_words
-from tagwright.text.words import ANALYSIS, raw_words
+from tagwright.text.words import raw_words
 from tagwright.translation.spelling import Spelling
 from tagwright.types import Doubles, Longs
 
@@ -55,14 +55,14 @@ class Tongue:
     def __init__(self, code: str, names: Iterable[str]) -> None:
         languages = parse_all(code)
         self.stem, self.joins = stemmer(languages), joins_words(languages)
-        self._fold = make_fold(code, ANALYSIS)
+        self._fold = make_fold(code)
         self._stops, self.words, self.parts = stop_words(languages), cache(self._words), cache(self._parts)
         known = (word for name in names for word in self.words(name)) if self.joins else ()
         self._compounds = Compounds(known, self.stem)
 
     def _words(self, name: str) -> tuple[str, ...]:
         head = name.partition("(")[0] if not name.startswith("(") else name
-        return tuple(word for word in map(self._fold, raw_words(head, ANALYSIS)) if word not in self._stops)
+        return tuple(word for word in map(self._fold, raw_words(head)) if word not in self._stops)
 
     def _parts(self, words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(part for word in words for part in self._compounds.split(word)) if self.joins else words

@@ -19,7 +19,7 @@ import numpy as np
 from tagwright.core.cache import user_cache
 from tagwright.core.progress import hint
 from tagwright.text.language import SHARE, Language, code_of, detect, main_languages, recognise, vocabulary_names
-from tagwright.text.words import ANALYSIS, fold
+from tagwright.text.words import fold
 from tagwright.translation.dictionary import Dictionary, Tongue
 from tagwright.types import Doubles, Label, Longs
 
@@ -143,7 +143,7 @@ def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
 
 
 def _key(labels: Sequence[Label]) -> bytes:
-    key = blake2b(repr((VERSION, ANALYSIS)).encode(), digest_size=20)
+    key = blake2b(repr(VERSION).encode(), digest_size=20)
     for label in labels:
         key.update(repr((label.names, label.languages)).encode("utf-8", "surrogatepass"))
     return key.digest()
@@ -159,7 +159,7 @@ def recognise_languages(labels: Sequence[Label], languages: Sequence[Language]) 
     step = -(-len(labels) // SAMPLE)
     names = [name for label in labels for name in label.names]
     counts = np.array([len(label.names) for label in labels], np.int64)
-    parts = _parts([fold(name, ANALYSIS) for name in names], counts)
+    parts = _parts([fold(name) for name in names], counts)
     sample = np.flatnonzero(np.repeat(np.arange(len(labels)) % step == 0, counts))
     codes = [language.code for language in languages]
     drawn = parts[sample]

@@ -196,7 +196,7 @@ def test_words_are_neither_glued_nor_split(tmp_path: Path, name: str, marked: st
     paragraphs = chain.from_iterable((section.heading, *section.paragraphs) for section in document.sections)
     title = "" if document.title == "A" else document.title
     text = "\n".join((title, document.abstract, *paragraphs))
-    assert " ".join(raw_words(text, 2)) == expected, text
+    assert " ".join(raw_words(text)) == expected, text
 
 
 @pytest.mark.parametrize("item", [{"type": "article-journal"}, {"type": "book", "issued": {"raw": "2001"}}])

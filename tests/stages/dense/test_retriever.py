@@ -12,7 +12,7 @@ from tests.saved import saved
 from tagwright.encoders.prompts import Role
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense import index as label_index
-from tagwright.text.words import ANALYSIS, words
+from tagwright.text.words import words
 from tagwright.types import Document, Floats, Label, Retriever
 
 
@@ -34,7 +34,7 @@ class BagOfWords:
         self.encoded += texts
         vectors: Floats = np.zeros((len(texts), self.dim), np.float32)
         for vector, text in zip(vectors, texts, strict=True):
-            for word in words(text, ANALYSIS):
+            for word in words(text):
                 vector += np.random.default_rng(zlib.crc32(word.encode())).standard_normal(self.dim)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return vectors

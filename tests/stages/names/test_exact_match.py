@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tagwright.stages.names import patterns as names_module
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.text.words import ANALYSIS, words
+from tagwright.text.words import words
 from tagwright.types import Document, Label, Section
 
 DEFAULTS = ExactMatchOptions()
@@ -176,16 +176,13 @@ def naive_spans(
 ) -> dict[int, set[tuple[int, int]]]:
     """For each label the word spans of its names, by comparing every name with every place of the text."""
     stem = Stemmer.Stemmer(options.stem).stemWord if options.stem != "none" else str
-    text = [stem(word) for word in words(document.text, ANALYSIS)]
+    text = [stem(word) for word in words(document.text)]
     spans: dict[int, set[tuple[int, int]]] = {}
     for index, label in enumerate(labels):
         for name in label.names:
-            form = [stem(word) for word in words(name, ANALYSIS)]
+            form = [stem(word) for word in words(name)]
             for start in range(len(text) - len(form) + 1):
-                if (
-                    sum(map(len, words(name, ANALYSIS))) >= options.min_characters
-                    and text[start : start + len(form)] == form
-                ):
+                if sum(map(len, words(name))) >= options.min_characters and text[start : start + len(form)] == form:
                     spans.setdefault(index, set()).add((start, start + len(form)))
     if options.longest:
         every = set().union(*spans.values()) if spans else set()
@@ -218,8 +215,8 @@ def test_quotes_hold_a_name_of_the_label(
     stem = Stemmer.Stemmer(options.stem).stemWord if options.stem != "none" else str
     for label, score in zip(*stage(documents[:1])[0], strict=True):
         spans = stage.spans(documents[0], [int(label)])[0]
-        names = [list(map(stem, words(name, ANALYSIS))) for name in labels[label].names]
-        assert all(list(map(stem, words(documents[0].text[q.start : q.end], ANALYSIS))) in names for q in spans)
+        names = [list(map(stem, words(name))) for name in labels[label].names]
+        assert all(list(map(stem, words(documents[0].text[q.start : q.end]))) in names for q in spans)
         assert sum(quote.weight for quote in spans) == pytest.approx(score)
 
 
@@ -228,7 +225,7 @@ def test_quotes_hold_a_name_of_the_label(
 def test_any_text_is_survived_and_a_name_is_found_in_itself(names: list[str], text: str) -> None:
     stage = ExactMatch([Label("0", tuple(names))], ExactMatchOptions(min_characters=1, common=True))
     documents = [Document("d", text, names[0]), Document("e", abstract=names[0])]
-    assert len(stage(documents)[1][0]) == bool(words(names[0], ANALYSIS))
+    assert len(stage(documents)[1][0]) == bool(words(names[0]))
     for quote in stage.spans(documents[0], [0])[0]:
         assert 0 <= quote.start < quote.end <= len(documents[0].text)
 

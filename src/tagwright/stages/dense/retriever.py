@@ -231,7 +231,7 @@ class Dense(Retriever):
         """
         if not isinstance(self.encoder, BiEncoder):
             return None
-        trusted = trust(self.encoder.fertility((reading.batch or Batch()).words(reading.beginnings, 1)))
+        trusted = trust(self.encoder.fertility((reading.batch or Batch()).words(reading.beginnings, plain=True)))
         if weight and not self.encoder.saved:  # another encoder cannot be chosen for a saved tagger
             report(self.encoder.name, reading.beginnings, trusted, weight)
         return trusted
@@ -253,7 +253,7 @@ class Dense(Retriever):
         if isinstance(self.encoder, BiEncoder) and len(self.labels):
             drawn = np.linspace(0, len(self.labels) - 1, min(NAMES, len(self.labels)), dtype=np.int64).tolist()
             names = ", ".join(self.labels[label].searched[0] for label in drawn)
-            known = float(trust(self.encoder.fertility(Batch().words([names], 1)))[0])
+            known = float(trust(self.encoder.fertility(Batch().words([names], plain=True)))[0])
         return vectors.mean(axis=0), max(float(between.std()), 1e-6), known
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:

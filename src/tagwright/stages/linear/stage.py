@@ -55,8 +55,8 @@ class Linear(Retriever):
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the first occurrence of the up to 5 words that add most to the score, with what they add."""
-        reading, text, analysis = self.read([document]), document.text, self.bag.options.analysis
-        first = first_places(words(text, analysis), word_spans(text, analysis))
+        reading, text = self.read([document]), document.text
+        first = first_places(words(text), word_spans(text))
         evidence = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
             added = reading.multiply(self.model.weights[[label]]).tocsr()

@@ -20,7 +20,7 @@ from tagwright.stages.names.patterns import SHARED, NamePatterns
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.language import check, make_fold, parse_all, resolve, stop_words
 from tagwright.text.lemmas import has_lemmas, word_form
-from tagwright.text.words import ANALYSIS, Analysis, known_form, raw_words, word_spans
+from tagwright.text.words import known_form, raw_words, word_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
 
@@ -47,8 +47,6 @@ class ExactMatchOptions(Checked):
     the name "AIDS"."""
     k: AtLeastOne | None = None
     "Keep the best k labels of each document; None keeps all."
-    analysis: Analysis = ANALYSIS
-    "How texts become words, see `text.words`."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,7 +78,7 @@ class ExactMatch(FindsAtOnce, ComparesWords):
 
     def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
-        how = (options.stem, options.min_characters, options.analysis)
+        how = options.stem, options.min_characters
         self._set(NamePatterns.of(labels, *how, lemmas=options.lemmas, common=options.common))
 
     def alike(self, options: ExactMatchOptions) -> Self:
@@ -111,7 +109,7 @@ class ExactMatch(FindsAtOnce, ComparesWords):
         The weights of all occurrences add up to its score.
         """
         (mentions,) = self._mentions([document])
-        places = word_spans(self._text(document), self.options.analysis, self._is_known)
+        places = word_spans(self._text(document), self._is_known)
         early, owners = earliness(mentions.position), self._names.specificities[mentions.form][:, labels].tocsc()
         evidence = list[tuple[EvidenceSpan, ...]]()
         for first, last in zip(owners.indptr[:-1], owners.indptr[1:], strict=True):
@@ -137,14 +135,14 @@ class ExactMatch(FindsAtOnce, ComparesWords):
         return stage
 
     def _set(self, names: NamePatterns) -> None:
-        words, stem, analysis = names.words, self.options.stem, self.options.analysis
-        form, fold = word_form(stem, analysis, lemmas=self.options.lemmas), make_fold(stem, analysis)
+        words, stem = names.words, self.options.stem
+        form, fold = word_form(stem, lemmas=self.options.lemmas), make_fold(stem)
 
         def known(folded: str) -> bool:
             return form(folded) in words
 
         def numbers(new: Sequence[str]) -> list[int]:
-            folded = (known_form(fold(word), analysis, known) for word in new)
+            folded = (known_form(fold(word), known) for word in new)
             return [words.get(form(word), -1) for word in folded]
 
         self._names, self._numbers = names, WordCache(numbers)
@@ -175,7 +173,7 @@ class ExactMatch(FindsAtOnce, ComparesWords):
         """The mentions in each `_BATCH` of the documents."""
         batch = Batch.of(documents)
         read = (map(self._text, batch), [document.title for document in batch])
-        texts, titles = (batch.words(part, self.options.analysis, self._is_known) for part in read)
+        texts, titles = (batch.words(part, self._is_known) for part in read)
         known, in_title = np.array(self._numbers(texts.words), np.int32), np.diff(titles.ends, prepend=0)
         for first in range(0, len(batch), _BATCH):
             part = texts.between(first, first + _BATCH)
@@ -260,10 +258,10 @@ def find_unfound(labels: Sequence[Label], stages: Sequence[ExactMatch]) -> list[
     for stage in stages:
         is_found |= np.diff(stage._names.specificities.tocsc().indptr) > 0
     options = stages[0].options if stages else ExactMatchOptions()
-    stopped, fold = stop_words(parse_all(options.stem)), make_fold(options.stem, options.analysis)
+    stopped, fold = stop_words(parse_all(options.stem)), make_fold(options.stem)
 
     def reason(label: Label) -> str:
-        words = [raw_words(name, options.analysis) for name in label.all_names]
+        words = [raw_words(name) for name in label.all_names]
         most = max(len("".join(own)) for own in words)
         if most < options.min_characters:
             few = f"its names have fewer than {options.min_characters} letters and digits"

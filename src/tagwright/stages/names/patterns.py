@@ -22,7 +22,6 @@ from tagwright.stages.names.trie import WordTrie
 from tagwright.text.batch import Numbered
 from tagwright.text.language import make_fold, parse_all, stop_words
 from tagwright.text.lemmas import word_form
-from tagwright.text.words import Analysis
 from tagwright.types import Doubles, Ints, Label, Longs, Mask
 
 if TYPE_CHECKING:
@@ -51,21 +50,19 @@ class NamePatterns:
     specificities: csr_array
 
     @classmethod
-    def of(
-        cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, lemmas: bool, common: bool
-    ) -> NamePatterns:
-        """The patterns of all names. stem, min_characters, analysis, lemmas, common: see `ExactMatchOptions`."""
-        form_of, stems = word_form(stem, analysis, lemmas=lemmas), defaultdict[str, int](count().__next__)
+    def of(cls, labels: Sequence[Label], stem: str, min_characters: int, *, lemmas: bool, common: bool) -> NamePatterns:
+        """The patterns of all names. stem, min_characters, lemmas, common: see `ExactMatchOptions`."""
+        form_of, stems = word_form(stem, lemmas=lemmas), defaultdict[str, int](count().__next__)
 
-        fold = make_fold(stem, analysis)
+        fold = make_fold(stem)
 
         def stemmed(texts: Numbered) -> Numbered:
             numbers = np.array([stems[form_of(fold(word))] for word in texts.words], np.int32)
             return texts._replace(numbers=numbers[texts.numbers])
 
-        found = _Forms.of(labels, stem, min_characters, analysis, common=common)
+        found = _Forms.of(labels, stem, min_characters, common=common)
         forms = found._replace(texts=stemmed(found.texts)).uncovered()
-        described = stemmed(Numbered.of((label.description for label in labels), analysis))
+        described = stemmed(Numbered.of(label.description for label in labels))
         ids, is_first = forms.patterns()
         patterns = forms.where(is_first)
         bits = _specificities(forms, patterns, ids, described, len(stems))
@@ -109,17 +106,17 @@ def information(labels_with_word: int, labels: int) -> float:
     return math.log2(1 + labels / labels_with_word)
 
 
-def forms(name: str, analysis: Analysis) -> dict[str, float]:
+def forms(name: str) -> dict[str, float]:
     """The forms of a name in texts, each with its weight.
 
     A qualifier in parentheses is rarely written out, so the name also counts without it, by half: the qualifier shows
     that the bare word has other meanings. Inverted names also occur in natural order, initials with and without spaces.
 
-    >>> forms("Bond (finance)", 3)
+    >>> forms("Bond (finance)")
     {'Bond (finance)': 1.0, 'Bond': 0.5}
-    >>> forms("Databases, Bibliographic, Medical", 3)
+    >>> forms("Databases, Bibliographic, Medical")
     {'Databases, Bibliographic, Medical': 1.0, 'Medical Bibliographic Databases': 1.0}
-    >>> list(forms("J. K. Rowling", 3)), list(forms("U.S.A.", 3))
+    >>> list(forms("J. K. Rowling")), list(forms("U.S.A."))
     (['J. K. Rowling', 'J.K. Rowling'], ['U.S.A.', 'U. S. A.'])
     """
     if "(" not in name and ", " not in name and "." not in name:  # most names
@@ -128,7 +125,7 @@ def forms(name: str, analysis: Analysis) -> dict[str, float]:
     bare, share = (qualified[1], 0.5) if qualified else (name, 1.0)
     natural = " ".join(bare.split(", ")[::-1])
     found = {name: 1.0, bare: share, natural: share}
-    if analysis < 3 or "." not in name:
+    if "." not in name:
         return found
     spaced = {_INITIAL.sub(r"\1. ", form): weight for form, weight in found.items()}
     return {**found, **{_SPACED.sub(r"\1.", form): weight for form, weight in spaced.items()}, **spaced}
@@ -151,22 +148,22 @@ class _Forms(NamedTuple):
     spellings: Sequence[str]
 
     @classmethod
-    def of(cls, labels: Sequence[Label], stem: str, min_characters: int, analysis: Analysis, *, common: bool) -> Self:
+    def of(cls, labels: Sequence[Label], stem: str, min_characters: int, *, common: bool) -> Self:
         """The forms of all names, without short ones and everyday words.
 
         Several stop words are a name where they have its capitals ("The Who"), or there are three ("Do it yourself").
         """
         names = [(owner, name) for owner, label in enumerate(labels) for name in label.searched]
-        listed = [(owner, form, share) for owner, name in names for form, share in forms(name, analysis).items()]
-        texts = Numbered.of((form for _, form, _ in listed), analysis)
-        words, own_case, fold = texts.words, not common and not _in_capitals(labels), make_fold(stem, analysis)
-        stopped = frozenset[str]() if common else stop_words(parse_all(stem), (name for _, name in names), analysis)
+        listed = [(owner, form, share) for owner, name in names for form, share in forms(name).items()]
+        texts = Numbered.of(form for _, form, _ in listed)
+        words, own_case, fold = texts.words, not common and not _in_capitals(labels), make_fold(stem)
+        stopped = frozenset[str]() if common else stop_words(parse_all(stem), (name for _, name in names))
         letters, lengths = _sums(texts, [len(word) for word in words]), np.diff(texts.ends, prepend=0)
         telling = _sums(texts, [fold(word) not in stopped for word in words])
         acronyms = _sums(texts, [own_case and word.isupper() and len(word) <= _ACRONYM for word in words])
         is_acronym = (lengths == 1) & (acronyms > 0)
-        is_stopped = (telling == 0) & (lengths == 2) & own_case & (analysis > 2)
-        kept = is_acronym | is_stopped | (telling > 0) | ((lengths > 2) & (analysis > 2))
+        is_stopped = (telling == 0) & (lengths == 2) & own_case
+        kept = is_acronym | is_stopped | (telling > 0) | (lengths > 2)
         spelled, spellings = np.full(len(listed), -1, np.int32), dict[str, int]()
         for form in np.flatnonzero(is_acronym | is_stopped).tolist():
             own = texts.numbers[texts.ends[form] - lengths[form] : texts.ends[form]].tolist()
