@@ -21,10 +21,8 @@ from tagwright.errors import TagwrightError
 from tagwright.review.file import ReviewFile
 
 ARGUMENTS: dict[str, list[str]] = {
-    "suggest": ["docs.jsonl", "--labels", "labels.txt"],
     "evaluate": ["docs.jsonl", "--labels", "labels.txt"],
     "compare": ["docs.jsonl", "--labels", "labels.txt", "--run", "labels.txt"],
-    "batch": ["docs.jsonl", "--model", "model", "--output", "out"],
     "enrich": ["docs.jsonl", "--labels", "labels.txt"],
     "labels": ["--labels", "labels.txt", "--describe", "m"],
     "reviews": ["other.sqlite"],
@@ -40,7 +38,7 @@ FOLDERS = {
 
 READ = {
     "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "reviews", "tokens",
-    "records", "log", "source", "label_filter", "candidates",
+    "records", "logs", "source", "label_filter", "candidates",
 }  # fmt: skip
 "Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."
 
@@ -109,18 +107,13 @@ def test_an_output_that_is_read_or_part_of_something_saved_is_refused(
 def test_an_output_replaces_no_file_of_another_kind(here: Path, command: str, option: str, written: Written) -> None:
     (here / "notes.txt").write_text("Mine\n")
     (here / "empty").touch()
-    if written.log:
-        assert "notes.txt" in run(command, option, "notes.txt")[1]
-    else:
-        _, said = run(command, option, "notes.txt")
-        assert (
-            said
-            == f"--{option.replace('_', '-')} notes.txt: is a file of another kind, not replaced; choose another name"
-        )
-        assert written.own or written.like or command == "reviews"  # what says which earlier outputs are replaced
-        assert "another kind" not in str(
-            CliRunner().invoke(app, [command, *ARGUMENTS[command], "--" + option.replace("_", "-"), "empty"]).exception
-        )
+    _, said = run(command, option, "notes.txt")
+    named = f"--{option.replace('_', '-')} notes.txt"
+    assert said == f"{named}: is a file of another kind, not replaced; choose another name"
+    assert written.own or written.like or command == "reviews"  # what says which earlier outputs are replaced
+    if not written.log:  # a server would start
+        given = [command, *ARGUMENTS[command], "--" + option.replace("_", "-"), "empty"]
+        assert "another kind" not in str(CliRunner().invoke(app, given).exception)
     assert (here / "notes.txt").read_text() == "Mine\n"
 
 

@@ -308,6 +308,5 @@ def _check_outputs(parameters: Iterable[Parameter], values: Mapping[str, Any]) -
     for name, mark in marks.items():
         if values[name] is not None:
             check_output(values[name], others, option(name), log=mark.log)
-            if not mark.log:
-                check_kind(values[name], mark.own, option(name), values.get(mark.like))
+            check_kind(values[name], mark.own, option(name), values.get(mark.like))
             others.append(values[name])

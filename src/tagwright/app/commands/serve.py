@@ -32,7 +32,7 @@ def serve(
     options: ServerOptions,
     monitor: Annotated[
         Path | None,
-        Written(log=True),
+        Written(log=True, own=r"\{"),
         typer.Option(metavar="FILE", help="Append what is suggested, without the texts, for `tagwright monitor`."),
     ] = None,
     _quiet: arguments.Quiet = False,
