@@ -11,24 +11,23 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import quote
-from xml.parsers import expat
 
 import rdflib
-import webencodings
 from rdflib import DCTERMS, RDF, RDFS, SKOS, Graph, URIRef
+from rdflib.parser import InputSource
 from rdflib.term import Node
 
-from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.core.progress import silence_log
 from tagwright.data.text_languages import by_preference, language_subtag, names_to_search
 from tagwright.errors import InputError
 from tagwright.readers.labels.jsonl import follow_steps, replaced_ids
 from tagwright.readers.labels.languages import by_language, choose_languages
-from tagwright.readers.lines import decode_text, open_bytes, open_lines, whole_characters
+from tagwright.readers.lines import marked_encoding, open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -62,7 +61,7 @@ def read_labels(
     Raises InputError for a file that is not SKOS in this format, and without rdflib; ConfigError for a language that
     it lacks.
     """
-    graph = _parse(_text(path, file_format), path, file_format)
+    graph = _parse(path, file_format)
     every = _concepts(graph)
     deprecated = _find_deprecated(graph)
     concepts = sorted(node for node in every if isinstance(node, URIRef) and node not in deprecated)
@@ -153,81 +152,29 @@ def _to_uri(label_id: str) -> URIRef:
     return URIRef(re.sub(r"[\x00-\x20<>\"{}|\\^`]", lambda sign: quote(sign[0]), label_id))
 
 
-def _text(path: Path | str, file_format: Format) -> str:
-    """The text of a file; XML says its encoding itself, by the names of browsers. Raises InputError."""
-    if file_format != "rdfxml":
-        return "\n".join(text for _, text in open_lines(path, "take"))
-    with open_bytes(path) as file:
-        content = file.read()
-    said = re.match(rb"""<\?xml\b[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]*)["']""", content)
-    named = webencodings.lookup(said[1].decode()) if said else None
-    if said and not named:
-        problem = f"is XML in the unknown encoding {show(said[1].decode())}; save it as UTF-8"
-        raise InputError(problem, path, 1)
-    text = decode_text(content, path, named.codec_info.name if named else "utf-8")
-    declared = r"""(\A<\?xml\b[^>]*?)\sencoding\s*=\s*(?:"[^"]*"|'[^']*')"""
-    return re.sub(declared, r"\1", text, count=1)  # the text is decoded; the parsers would decode it again
-
-
-def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
+def _parse(path: Path | str, file_format: Format) -> Graph:
+    """The graph of a file. XML says its encoding itself; references to other files and nested entities are refused."""
+    source = InputSource()
+    source.setPublicId(_BASE)
     if file_format == "rdfxml":
-        text = _written_out(text, path)
+        with open_bytes(path) as file:
+            content = file.read()
+        start = content[: 1 << 16].decode(marked_encoding(content) or "latin-1", "replace")
+        outside, nested = (
+            r"<!(?:DOCTYPE|ENTITY)\s[^<>\[\"']*\b(?:SYSTEM|PUBLIC)\b",
+            r"<!ENTITY\s[^<>]*?[\"'][^<>]*?&(?!#)",
+        )
+        if found := re.search(f"{outside}|{nested}", start):
+            problem = "has an XML entity of another file (SYSTEM or PUBLIC) or of other entities; write it out"
+            raise InputError(problem, path, start.count("\n", 0, found.start()) + 1)
+    else:
+        content = "\n".join(text for _, text in open_lines(path, "take")).encode("utf-8", "surrogatepass")
+    source.setByteStream(BytesIO(content))
     try:
         with silence_log("rdflib"):  # it warns, with tracebacks, about dates and URIs that are not read here
-            return Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
+            return Graph().parse(source, format=_PARSERS[file_format], publicID=_BASE)
     except Exception as error:  # for broken input the parsers raise IndexError, RecursionError and many more
         raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
-
-
-def _written_out(text: str, path: Path | str) -> str:
-    """Expand the entities of an XML file. Anything else in a document type is refused.
-
-    Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`, which makes them half as long; a file
-    may become five times longer. Short values without references are
-    harmless; external entities are in other files, and nested ones grow without bound. rdflib handles entities slowly,
-    so none is left to it.
-    """
-    values = _abbreviations(text, path)
-    left = 5 * len(text)
-
-    def value(match: re.Match[str]) -> str:
-        nonlocal left
-        found = values.get(match[1] or "")
-        left -= len(found or "")
-        if left < 0:
-            raise InputError(f"grows more than 5 times by the XML entity {show(match[1])}; write it out", path)
-        return match[0] if found is None else found
-
-    reference = r"(?s)<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);"  # none within comments and CDATA
-    return re.sub(reference, value, text) if values else text
-
-
-def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
-    """The entities that the document type declares, escaped for any place in the text."""
-    entities: dict[str, str] = {}
-
-    def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
-        if system or public:
-            problem = f"refers to the document type {show(system or public)}, which is never read; remove it"
-            raise InputError(problem, path, parser.CurrentLineNumber)
-
-    def entity(name: str, parameter: bool, value: str | None, *_: str | None) -> None:
-        if parameter or value is None or len(value) > 200 or set(value) & set("&%<"):
-            problem = f"declares the XML entity {show(name)}; only short ones without references may be; write it out"
-            raise InputError(problem, path, parser.CurrentLineNumber)
-        entities.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
-
-    def root(_name: str, _attributes: dict[str, str]) -> None:
-        raise StopIteration  # after the document type only elements follow
-
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.StartElementHandler = document_type, entity, root
-    with contextlib.suppress(StopIteration):
-        try:
-            parser.Parse(text, True)
-        except expat.ExpatError as error:
-            raise InputError(f"is not XML ({expat.ErrorString(error.code)})", path, error.lineno) from None
-    return entities
 
 
 def _reason(error: Exception) -> str:
