@@ -326,28 +326,11 @@ def test_options_that_the_tagger_cannot_follow_leave_the_output_free(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_batch_of_csv_with_other_columns_is_not_continued(
+def test_suggestions_for_documents_that_are_not_given_any_more_are_kept(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = BatchOptions(shard_size=2, format="csv")
-    here(monkeypatch, model, options)
-    path, out = tmp_path / "documents.jsonl", tmp_path / "out"
-    path.write_text('{"id": "a", "title": "Bees"}\n', encoding="utf-8")
-    tag(path, model, out, options)
-    manifest = out / "manifest.json"
-    content = json.loads(manifest.read_text(encoding="utf-8"))
-    del content["settings"]["columns"]  # as 0.10 wrote it
-    manifest.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(TagwrightError, match=r"holds tables of another release, with other columns; choose another$"):
-        tag(path, model, out, options)
-
-
-@pytest.mark.parametrize("file_format", ["jsonl", "trec", "csv", "parquet"])
-def test_suggestions_for_documents_that_are_not_given_any_more_are_kept(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: Any
-) -> None:
     """Of 3 documents, then 1; of 3, one of which is larger than the limit; the same number, but another document."""
-    options = BatchOptions(shard_size=SIZE, format=file_format)
+    options = BatchOptions(shard_size=SIZE)
     here(monkeypatch, model, options)
     lines = [json.dumps({"id": f"d {i}", "title": "Bees", "text": "Honey " * 9**i}) + "\n" for i in range(4)]
     path, out = tmp_path / "documents.jsonl", tmp_path / "out"
@@ -425,19 +408,6 @@ def test_an_output_inside_a_folder_of_documents_is_refused(
         assert "notes, whose files are the documents; choose another output" in err
     assert [each.name for each in notes.iterdir()] == ["one.txt"]
     batch.check_apart([str(notes), "-", str(notes / "*")], tmp_path / "notes tagged")
-
-
-def test_a_pattern_that_finds_files_of_the_output_is_refused(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here(monkeypatch, model, OPTIONS)
-    (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "Bees"}\n')
-    out = tmp_path / "out"
-    assert tag(tmp_path / "**" / "*.jsonl", model, out, OPTIONS).documents == 1
-    before = contents(out)
-    with pytest.raises(ConfigError, match=r"out.errors.jsonl: is inside the output, .*out; name documents elsewhere"):
-        tag(tmp_path / "**" / "*.jsonl", model, out, OPTIONS)
-    assert contents(out) == before
 
 
 def test_other_settings_are_refused_with_what_differs(

@@ -91,7 +91,7 @@ def run(
     start = time.perf_counter()
     shards = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
-        apart, errors_read = _check_each_apart(sources, output), [] if unread is None else unread
+        apart, errors_read = sources, [] if unread is None else unread
         cuts = cut_into_shards(apart, options.shard_size, share.__contains__, scratch, errors_read)
         finished: list[int] = []
         for shard, suggestions, failed in engine(_find_unfinished(cuts, folder, share, options.shard_size, finished)):
@@ -110,16 +110,6 @@ def check_apart(docs: Iterable[str], output: Path) -> None:
         folder = source != "-" and os.path.isdir(source)  # noqa: PTH112 - Path.is_dir raises on names that cannot be
         if folder and lies_in(output, Path(source)):
             raise ConfigError(f"{output}: is inside {source}, whose files are the documents; choose another output")
-
-
-def _check_each_apart(
-    sources: Iterable[tuple[str, Iterator[Located]]], output: Path
-) -> Iterator[tuple[str, Iterator[Located]]]:
-    """Yield the sources. Raises ConfigError for a file inside the output, which a glob may have matched."""
-    for name, documents in sources:
-        if Path(name).exists() and lies_in(name, output):  # standard input has a name, and no file
-            raise ConfigError(f"{name}: is inside the output, {output}; name documents elsewhere, or another output")
-        yield name, documents
 
 
 def _find_unfinished(

@@ -5,16 +5,14 @@
 put together from these at the end. Several processes may write to the same folder.
 """
 
-import csv
 import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from tagwright.batch.shards import Shard, Unread
 from tagwright.core.atomic import (
@@ -26,11 +24,9 @@ from tagwright.core.atomic import (
     report_write_errors,
 )
 from tagwright.core.checked import AtLeastOne, show
-from tagwright.core.display import unescape_formula
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.readers.run_files import COLUMNS
 from tagwright.tagger.acceptance import SuggestOptions
 
 FileFormat = Literal["jsonl", "trec", "csv", "parquet"]
@@ -50,8 +46,7 @@ class BatchOptions(SuggestOptions):
     def settings(self, model: Path) -> dict[str, Any]:
         """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
         lists = {"only": list(self.only), "without": list(self.without)}  # as JSON has them
-        columns = {"columns": list(COLUMNS)} if self.format == "csv" else {}  # until 0.11 CSV had others
-        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists, **columns}
+        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists}
 
 
 def model_digest(model: Path) -> str:
@@ -63,28 +58,6 @@ def model_digest(model: Path) -> str:
         hashed.update(f"{file.relative_to(model).as_posix()} {len(content)}\n".encode())
         hashed.update(content)
     return hashed.hexdigest()
-
-
-def tagged_ids(file: Path, file_format: FileFormat) -> set[str]:
-    """The ids of the documents in a file of suggestions, as far as it is whole."""
-    if file_format == "parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        with suppress(pa.ArrowException, OSError):
-            return {*pq.read_table(file, columns=["id"])["id"].to_pylist()}
-        return set()
-    if file_format == "csv":
-        with file.open(encoding="utf-8", errors="replace", newline="") as lines, suppress(csv.Error):
-            _header, *rows = csv.reader(lines)
-            return {unescape_formula(row[0]) for row in rows if row}
-        return set()
-    ids = set[str]()
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            with suppress(ValueError, LookupError, TypeError, RecursionError):
-                ids.add(str(json.loads(line)["id"]) if file_format == "jsonl" else unquote(line.split()[0]))
-    return ids
 
 
 KIND = "batch"
@@ -114,8 +87,6 @@ class OutputFolder:
         recorded = read_manifest(self.folder, KIND).get("settings")
         there = recorded if isinstance(recorded, dict) else {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
-        if "columns" in different and "format" not in different:
-            raise TagwrightError(f"{self.folder}: holds tables of another release, with other columns; choose another")
         if different:
             pairs = (f"{name} {show(there.get(name))}, now {show(settings.get(name))}" for name in different)
             problem = f"holds a batch with other settings ({'; '.join(pairs)})"
@@ -156,7 +127,8 @@ class OutputFolder:
                 shutil.copyfile(suggestions, temporary)
                 known = {"bytes": temporary.stat().st_size, "digest": digest(temporary)}
             errors = [problem._asdict() for problem in (*shard.unread, *failed)]
-            record = {"shard": shard.number, "documents": shard.size, **known, "input": shard.digest, "errors": errors}
+            made_of = {"documents": shard.size, "input": shard.digest, "ids": _ids(shard)}
+            record = {"shard": shard.number, **made_of, **known, "errors": errors}
             with replace_file(record_file) as temporary:
                 temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
         return len(errors)
@@ -166,14 +138,11 @@ class OutputFolder:
 
         Documents that are new or were changed or repaired are tagged again; the suggestions for all others stay.
         """
+        record = self._record(shard.number) or {}
         file = self.file(shard.number)
-        if not file.exists() or (self._record(shard.number) or {}).get("input") == shard.digest:
+        if not file.exists() or record.get("input") == shard.digest:
             return
-        documents = DocumentFile(shard.path)
-        try:
-            lost = sorted(tagged_ids(file, self._format) - {*documents.ids()})
-        finally:
-            documents.close()
+        lost = sorted({*record.get("ids", ())} - {*_ids(shard)})
         if lost:
             more = f" and {len(lost) - 1:,} more" * (len(lost) > 1)
             raise OccupiedError(
@@ -210,3 +179,9 @@ class OutputFolder:
         except (OSError, ValueError, RecursionError):
             return None
         return record if isinstance(record, dict) else None
+
+
+def _ids(shard: Shard) -> list[str]:
+    """The ids of the documents of a shard."""
+    with closing(DocumentFile(shard.path)) as documents:
+        return list(documents.ids())
