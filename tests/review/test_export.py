@@ -90,8 +90,6 @@ def test_what_was_reviewed_blind_is_exported_with_the_labels_that_nobody_suggest
     assert {key: value for key, value in json.loads(line).items() if value} == {
         "id": "d1", "title": "Bees\tfly", "labels": ["bee"], "metadata": {"reviewed": ["blind"]},
     }  # fmt: skip
-    verdicts = [json.loads(line) for line in export_lines(half_blind, "verdicts")]
-    assert {each["label"]: each["blind"] for each in verdicts} == {"bee": True, "orchard": False, "tax": False}
 
 
 def test_a_text_under_two_ids_is_one_document_to_measure_on(half_blind: ReviewFile) -> None:
@@ -112,7 +110,7 @@ def test_formats_to_train_on_leave_out_what_was_reviewed_blind_and_say_so(half_b
         (line,) = result.stdout.splitlines()
         assert "tax" in line
         assert "left out: 1 document reviewed blind, to measure on; --format blind has them" in result.stderr
-    for wanted in ("csv", "uris", "verdicts"):
+    for wanted in ("csv", "uris", "decisions"):
         result = CliRunner().invoke(app, ["reviews", str(half_blind.path), "--export", "--format", wanted])
         assert "d1" in result.stdout
         assert "left out" not in result.stderr
@@ -168,9 +166,9 @@ def test_labelled_documents_come_back_as_the_readers_read_them(path: Path, tmp_p
 
 
 def test_a_format_without_an_export_is_refused_with_what_to_write(path: Path) -> None:
-    result = CliRunner().invoke(app, ["reviews", str(path), "--format", "verdicts"])
+    result = CliRunner().invoke(app, ["reviews", str(path), "--format", "csv"])
     assert isinstance(result.exception, ConfigError)
-    assert f"add --export: reviews {path} --export --format verdicts" in str(result.exception)
+    assert f"add --export: reviews {path} --export --format csv" in str(result.exception)
 
 
 TRICKY = st.text(st.sampled_from("aZ9|;<>=+-@'\",[]\\\t\r\n \u0301"), max_size=6)
@@ -248,19 +246,6 @@ def test_ids_that_annif_cannot_read_are_refused() -> None:
     for label in ("honey bees", "a>b", "<a"):
         with pytest.raises(InputError, match="which Annif's TSV cannot hold; export jsonl or csv"):
             list(export_lines(decided("d", "Bees", "", [label]), "tsv"))
-
-
-def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
-    verdicts = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
-    assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in verdicts] == [
-        ("d1", "Ann", "http://x.org/bee", "accept"),
-        ("d1", "Ann", "wasp", "accept"),
-        ("d1", "Ann", "tax", "reject"),
-        ("d1", "Ben", "http://x.org/bee", "accept"),
-        ("d1", "Ben", "tax", "accept"),
-        ("elsewhere", "client", "tax", "accept"),
-    ]
-    assert {"time", "rank", "confidence", "model"} <= verdicts[0].keys()
 
 
 def test_statistics_by_hand(path: Path) -> None:
@@ -374,13 +359,13 @@ def test_annif_reads_text_and_uris(path: Path) -> None:
     assert second == "Taxes On income.\t"
 
 
-def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
+def test_notes_are_exported_with_the_decisions(path: Path) -> None:
     file = ReviewFile(path)
     Decisions(file).add_all(
         Decision(document="d1", reviewer="Ann", action="note", note=note) for note in ("Draft", "A second edition")
     )
     file.close()
-    lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    lines = [json.loads(line) for line in printed(path, "--export", "--format", "decisions").splitlines()]
     notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
     assert notes == [("A second edition", "d1", "Ann")]  # the last one holds
 

@@ -150,19 +150,6 @@ def test_who_has_seen_suggestions_here_has_not_reviewed_blind(tmp_path: Path) ->
     assert content(target)[2] == {}
 
 
-def test_an_export_of_verdicts_tells_what_was_blind(tmp_path: Path) -> None:
-    lines = [{"verdict": "accept", "document": "1", "label": label, "reviewer": "Eve", "time": "2026", "rank": None,
-              "confidence": None, "drawn_from": None, "model": "m", "blind": label == "bee"}
-             for label in ("hive", "bee")]  # fmt: skip
-    (tmp_path / "old.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    target = review(tmp_path / "target.sqlite", [BEES], ("Eve", "done", "2", None))
-    found = merged(target, tmp_path / "old.jsonl")
-    assert (found.decisions, found.without_text) == (3, [])
-    with closing(ReviewFile(target)) as file:
-        Decisions(file).add_all([Decision(document="1", reviewer="Eve", action="done")])
-    assert content(target)[2] == {"1": ["bee"]}
-
-
 def test_labelled_documents_need_a_reviewer(north: Path, tmp_path: Path) -> None:
     rows = [{"id": "1", "title": "Honey bees", "labels": ["hive"]}, {"id": "3", "title": "Rain", "labels": []}]
     (tmp_path / "labelled.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -179,13 +166,13 @@ def test_labelled_documents_need_a_reviewer(north: Path, tmp_path: Path) -> None
     ("line", "problem"),
     [
         ('{"document": "1", "reviewer": "Eve"}', r"bad.jsonl:2: is no decision of a reviewer"),
-        ('{"document": "1", "reviewer": "Eve", "verdict": "maybe", "label": "bee"}', "is no decision"),
-        ('{"document": "1", "reviewer": "Eve", "verdict": "accept"}', r"bad.jsonl:2: accept needs a label"),
-        ('{"document": "1", "reviewer": "Eve", "verdict": "accept", "label": "b", "rank": "x"}', r"rank is .*expected"),
+        ('{"document": "1", "reviewer": "Eve", "action": "maybe", "label": "bee"}', "is no decision"),
+        ('{"document": "1", "reviewer": "Eve", "action": "accept"}', r"bad.jsonl:2: accept needs a label"),
+        ('{"document": "1", "reviewer": "Eve", "action": "accept", "label": "b", "rank": "x"}', r"rank is .*expected"),
     ],
 )
 def test_a_damaged_export_adds_nothing(north: Path, tmp_path: Path, line: str, problem: str) -> None:
-    good = '{"document": "1", "reviewer": "Eve", "verdict": "accept", "label": "hive"}'
+    good = '{"document": "1", "reviewer": "Eve", "action": "accept", "label": "hive"}'
     (tmp_path / "bad.jsonl").write_text(f"{good}\n{line}\n")
     before = content(north)
     with pytest.raises(InputError, match=problem):

@@ -119,18 +119,7 @@ def test_many_records_that_cannot_be_read_are_one_line_of_the_log(
     assert said[0].endswith("(and 4,999 other records)")
 
 
-def test_a_large_review_is_exported_by_another_process_and_the_same(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    formats = ("csv", "uris", "annif", "jsonl", "verdicts")
-    here = {each: client.get(f"/review/export?format={each}").content for each in formats}
-    assert b"m1,Honey bees,,o,Orchards" in here["csv"]
-    monkeypatch.setattr("tagwright.server.review.page.LARGE", 0)
-    monkeypatch.setattr("tagwright.server.review.page.write_export", None)
-    assert {each: client.get(f"/review/export?format={each}").content for each in formats} == here
-
-
-def test_labels_are_saved_once_for_all_exports_and_records(
+def test_labels_are_saved_once_for_all_records(
     client: TestClient, review: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved, save = list[Vocabulary](), Vocabulary.save
@@ -140,16 +129,10 @@ def test_labels_are_saved_once_for_all_exports_and_records(
         save(vocabulary, folder)
 
     monkeypatch.setattr(Vocabulary, "save", noted)
-    monkeypatch.setattr("tagwright.server.review.page.LARGE", 0)
-
-    def exported() -> str:
-        return client.get("/review/export?format=csv").text
-
     for _ in range(2):
-        assert "m1,Honey bees,,o,Orchards" in exported()
         assert b"Orchards" in enrich(client, RECORD).content
     review.model.swap(word_tagger().with_labels([Label("o", ("Groves",))]), datetime.now(UTC))
-    assert "m1,Honey bees,,o,Groves" in exported()
+    assert b"Groves" in enrich(client, RECORD).content
     assert len(saved) == 2
 
 

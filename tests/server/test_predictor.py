@@ -13,7 +13,6 @@ from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.core.workers import Worker, WorkerError
 from tagwright.errors import TagwrightError
-from tagwright.review.export import Exporter
 from tagwright.server.application import application
 from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
 from tagwright.server.served_model import Predict, ServedModel
@@ -61,9 +60,8 @@ def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs priorities")
-@pytest.mark.parametrize("kind", [Exporter, LongPredictions])
-def test_processes_for_what_takes_long_let_others_go_first(kind: type) -> None:
-    worker = Worker(kind)
+def test_processes_for_what_takes_long_let_others_go_first() -> None:
+    worker = Worker(LongPredictions)
     with pytest.raises(WorkerError, match="nothing"):  # it answers when it has begun
         worker.ask("nothing")
     assert os.getpriority(os.PRIO_PROCESS, worker._process.pid) == min(19, max(10, os.getpriority(os.PRIO_PROCESS, 0)))

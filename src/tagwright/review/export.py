@@ -4,7 +4,6 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, cast
@@ -13,7 +12,6 @@ from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import show
 from tagwright.core.display import escape_formula, plural
 from tagwright.core.progress import note
-from tagwright.core.workers import give_way
 from tagwright.data.corpus import REVIEWED_BLIND, was_reviewed_blind
 from tagwright.data.records import to_record
 from tagwright.data.subjects import read_reference, relabel_document, with_sources
@@ -31,9 +29,7 @@ from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
-ExportFormat: TypeAlias = (
-    Literal["jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv"] | AnnotationTool
-)
+ExportFormat: TypeAlias = Literal["jsonl", "blind", "decisions", "tsv", "annif", "uris", "csv"] | AnnotationTool
 "The formats of text; `review_table` is a workbook's."
 
 
@@ -55,7 +51,7 @@ DOWNLOADS: Mapping[str, Download] = {
     "argilla": Download("Argilla", "reviewed-argilla.json", "application/json"),
     "jsonl": Download("JSON lines, to train on", "reviewed.jsonl", "application/x-ndjson"),
     "blind": Download("JSON lines, reviewed blind", "reviewed-blind.jsonl", "application/x-ndjson"),
-    "verdicts": Download("All verdicts and notes", "verdicts.jsonl", "application/x-ndjson"),
+    "decisions": Download("All verdicts and notes", "decisions.jsonl", "application/x-ndjson"),
 }
 "The formats of the page's exports, in its order."
 
@@ -111,15 +107,13 @@ def export_lines(
     """Return the lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` reads them. blind: those reviewed blind, with the labels that were given
-    before any suggestion was seen, to evaluate on. verdicts: each current verdict with reviewer, time, rank,
-    confidence, model, whether it was given blind and, for a candidate drawn at random, the number to draw from; and the
-    notes. decisions: each current decision, also who finished, skipped or reviewed blind which document, and what was
-    shown to whom, for `merging.merge`. tsv: text and `<id>` of each label, annif: JSON lines, as Annif reads them.
-    uris: document and label. csv: id, title, text, labels, whether it was reviewed blind, and the metadata. In tsv,
-    uris and csv an apostrophe, which our reader removes, is before cells that a spreadsheet would compute.
-    label_studio, argilla: the labels as suggestions, see `readers.documents.annotation_tools`. The formats to train on
-    (jsonl, tsv, annif) leave out documents that were reviewed blind, the others have them; where their metadata can be
-    read again, "reviewed" is "blind".
+    before any suggestion was seen, to evaluate on. decisions: each current decision, also notes, who finished, skipped
+    or reviewed blind which document, and what was shown to whom, for `merging.merge`. tsv: text and `<id>` of each
+    label, annif: JSON lines, as Annif reads them. uris: document and label. csv: id, title, text, labels, whether it
+    was reviewed blind, and the metadata. In tsv, uris and csv an apostrophe, which our reader removes, is before cells
+    that a spreadsheet would compute. label_studio, argilla: the labels as suggestions, see
+    `readers.documents.annotation_tools`. The formats to train on (jsonl, tsv, annif) leave out documents that were
+    reviewed blind, the others have them; where their metadata can be read again, "reviewed" is "blind".
 
     labels: a vocabulary whose names fill, of csv, a column label_names beside the ids, and stand in annif and the
     tools. Labels that it lacks are left out of these, see `gone_labels`; csv has them in a column gone, and what
@@ -140,7 +134,7 @@ def export_lines(
         blind = {id_: named for id_, named in Decisions(file).blind().items() if named}
         documents = _to_train_on(file, labels) if output == "jsonl" else labelled_documents(file, labels, blind)
         return (_json(to_record(document)) for document in documents)
-    return {"verdicts": _verdicts, "decisions": _decisions, "tsv": _tsv, "uris": _uris}[output](file)
+    return {"decisions": _decisions, "tsv": _tsv, "uris": _uris}[output](file)
 
 
 def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, target: Path) -> None:
@@ -151,18 +145,6 @@ def write_export(file: ReviewFile, output: str, labels: Vocabulary | None, targe
             return
         for line in export_lines(file, cast("ExportFormat", output), labels):
             stream.write(f"{line}\n".encode(errors="replace"))
-
-
-class Exporter:
-    """Writes exports in a process of its own, see `core.workers`."""
-
-    def __init__(self) -> None:
-        give_way()
-
-    def write(self, file: Path, output: str, names: Path, target: Path) -> None:
-        """Write an export as `write_export` does. names: folder of a saved vocabulary."""
-        with closing(ReviewFile.open_existing(file)) as review:
-            write_export(review, output, Vocabulary.load(names), target)
 
 
 def _annif(file: ReviewFile, labels: Vocabulary | None, *, replace_gone: bool) -> Iterator[str]:
@@ -213,18 +195,6 @@ def review_table(
             row += [join_labels(list(gone)), join_labels([" ".join(new) for new in gone.values()])]
         row.append("blind" if was_reviewed_blind(document) else "")
         yield [*row, *(join_labels(document.metadata.get(field, ())) for field in others)]
-
-
-def _verdicts(file: ReviewFile) -> Iterator[str]:
-    fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
-    decisions = Decisions(file)
-    named = {(document, label) for document, names in decisions.blind().items() for label in names}
-    for event in decisions.current():
-        if event.label is not None:  # among current events, only verdicts have a label
-            content = {field: getattr(event, field) for field in fields}
-            yield _json({"verdict": event.action, **content, "blind": (event.document, event.label) in named})
-        elif event.note:
-            yield _json({field: getattr(event, field) for field in ("note", "document", "reviewer", "time")})
 
 
 def _decisions(file: ReviewFile) -> Iterator[str]:

@@ -127,7 +127,7 @@ def _read_other_review(path: Path, reviewer: str) -> _Source:
             return [stored[entry.number] for entry in stored.entries()], [*log.current(), *log.events_shown()]
     first = next((record for _, record in json_lines(path)), {}) if start.lstrip()[:1] == b"{" else {}
     if "reviewer" in first and "document" in first:
-        return [], _of_verdicts(path)
+        return [], [_decision(record, Place(path, line)) for line, record in json_lines(path)]
     documents = [document for _, located in open_sources(path) for _, document in located]
     if not reviewer:
         raise ConfigError(
@@ -137,24 +137,10 @@ def _read_other_review(path: Path, reviewer: str) -> _Source:
     return documents, [event for document in documents for event in _decisions_of_document(document, reviewer)]
 
 
-def _of_verdicts(path: Path) -> list[Decision]:
-    """An export of decisions or verdicts; of these, the labels given blind tell who reviewed a document so."""
-    rows = dict[tuple[str, str], tuple[list[Decision], list[Decision]]]()  # given blind, and the others
-    for line, record in json_lines(path):
-        decision = _decision(record, Place(path, line))
-        rows.setdefault((decision.document, decision.reviewer), ([], []))[not record.get("blind")].append(decision)
-    events = list[Decision]()
-    for named, others in rows.values():
-        if named:
-            events += [*named, replace(named[-1], action="blind", label=None, rank=None, confidence=None)]
-        events += others
-    return events
-
-
 def _decision(record: Mapping[str, Any], place: Place) -> Decision:
     names = ("document", "reviewer", "label", "note", "model", "time")
     texts: dict[str, Any] = {name: text_field(record, name, place) for name in names}
-    action: Any = "note" if texts["note"] else "".join(text_field(record, key, place) for key in ("verdict", "action"))
+    action: Any = text_field(record, "action", place)
     if not texts["document"] or not texts["reviewer"] or action not in _EXPORTED:
         raise place.error(f"is no decision of a reviewer; expected an export of {option('format', 'decisions')}")
     numbers = {name: record.get(name) for name in ("rank", "confidence", "drawn_from")}

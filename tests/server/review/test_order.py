@@ -35,5 +35,5 @@ def test_documents_come_as_they_were_given(tmp_path: Path) -> None:
 
 
 def test_the_random_order_is_that_of_the_command_sample(tmp_path: Path) -> None:
-    expected = [DOCUMENTS[place].id for place in sample(DOCUMENTS, len(DOCUMENTS))]
+    expected = [DOCUMENTS[place].id for place in sample(len(DOCUMENTS), len(DOCUMENTS))]
     assert finish_all(new_review(tmp_path, "random")) == expected

@@ -231,7 +231,7 @@ def test_rank_confidence_and_model_are_those_of_what_was_shown(
     assert (suggested.rank, suggested.confidence, suggested.drawn_from, suggested.model) == (3, 0.25, 7, "older")
     assert (added.rank, added.confidence, added.model) == (None, None, review.model.version)
     assert done.model == review.model.version
-    for line in export_lines(review.file, "verdicts"):
+    for line in export_lines(review.file, "decisions"):
         json.loads(line, parse_constant=pytest.fail)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from tagwright.review.file import ReviewFile
 
 Output: TypeAlias = Literal[
-    "jsonl", "blind", "verdicts", "decisions", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla", "text"
+    "jsonl", "blind", "decisions", "tsv", "annif", "uris", "csv", "xlsx", "label_studio", "argilla"
 ]
 
 
@@ -38,8 +37,7 @@ def reviews(
         typer.Option(
             "--import",
             help="Add the decisions of further files to the first, which is created if missing: review files, exports "
-            "in --format decisions or verdicts, or labelled documents with --reviewer. If reviewers disagree, both "
-            "verdicts stay.",
+            "in --format decisions, or labelled documents with --reviewer. If reviewers disagree, both verdicts stay.",
         ),
     ] = False,
     reviewer: Annotated[str, typer.Option(metavar="NAME", help="--import: who labelled the documents.")] = "",
@@ -52,19 +50,17 @@ def reviews(
         typer.Option(metavar="COPY", help="Copy the whole review to this file, even while a server has it open."),
     ] = None,
     output: Annotated[
-        Output | None,
+        Output,
         typer.Option(
             "--format",
             help="With --export: jsonl (for train), tsv and annif (for Annif) leave out documents reviewed blind; "
-            "blind (for evaluate) has only these; verdicts has a JSON line for each; decisions adds all that --import "
-            "needs; uris has a line per label; csv has a row per document, with names if --labels or --model is "
+            "blind (for evaluate) has only these; decisions has a JSON line for each, as --import reads them; "
+            "uris has a line per label; csv has a row per document, with names if --labels or --model is "
             "given and headers by --columns; xlsx is the same, for > FILE.xlsx; label_studio and argilla are "
-            "suggestions for these tools. With --sample: text has ids, jsonl also titles.",
-            show_default="jsonl; text",
+            "suggestions for these tools.",
         ),
-    ] = None,
+    ] = "jsonl",
     n: Annotated[int, typer.Option("-n", min=1, help="--sample: the number of documents.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="--sample: seed of the random choice.")] = 0,
     replace_gone: ReplaceGone = False,
     as_json: Json = False,
     _quiet: Quiet = False,
@@ -74,7 +70,7 @@ def reviews(
     from tagwright.review.file import ReviewFile
 
     if sample:
-        _sample(files, reading, chosen, n, seed, as_json=output == "jsonl")
+        _sample(files, reading, chosen, n)
         return
     if added:
         _import([Path(each) for each in files], reviewer)
@@ -82,7 +78,7 @@ def reviews(
     if len(files) > 1:
         raise ConfigError(f"reviews are in one file, got {len(files)}; --import adds others to one")
     file = Path(files[0])
-    if output == "text" or (output and not export):
+    if output != "jsonl" and not export:
         raise ConfigError(
             f"--format is the format of an export; add --export: reviews {file} --export --format {output}"
         )
@@ -92,7 +88,7 @@ def reviews(
         if backup:
             opened.copy_to(backup)
         elif export:
-            _export(opened, output or "jsonl", reading, chosen, replace_gone=replace_gone)
+            _export(opened, output, reading, chosen, replace_gone=replace_gone)
         else:
             _show(opened, _names(chosen, opened), as_json=as_json)
 
@@ -154,16 +150,14 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
         LeftOut(without_replaced(gone) if replace_gone else gone, {}).log(names)
 
 
-def _sample(docs: Sequence[str], reading: Reading, chosen: Named, n: int, seed: int, *, as_json: bool) -> None:
-    """Print the documents without labels to label next."""
+def _sample(docs: Sequence[str], reading: Reading, chosen: Named, n: int) -> None:
+    """Print the ids of documents without labels to label next."""
     from tagwright.app import inputs
     from tagwright.review import sampling
 
     unlabelled = [document for document in inputs.read(docs, reading, chosen) if not document.labels]
-    for place in sampling.sample(unlabelled, n, seed=seed):
-        document = unlabelled[place]
-        as_line = json.dumps({"id": document.id, "title": document.title}, ensure_ascii=False)
-        print(for_programs(as_line if as_json else document.id))
+    for place in sampling.sample(len(unlabelled), n):
+        print(for_programs(unlabelled[place].id))
 
 
 def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> None:

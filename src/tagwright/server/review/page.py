@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,12 +20,11 @@ from starlette.routing import Route
 from tagwright.api.enriching import PROGRAM
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.versions import in_use, model_names, put_in_use
-from tagwright.core.workers import Pool, Worker
 from tagwright.errors import ConfigError, InputError, TagwrightError, is_command, option
 from tagwright.review.applied import LeftOut
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
-from tagwright.review.export import DOWNLOADS, Exporter, write_export
+from tagwright.review.export import DOWNLOADS, write_export
 from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Role, Session, check_origin
@@ -55,9 +53,6 @@ from tagwright.text.words import clean
 
 _log = logging.getLogger(__name__)
 
-LARGE = 5_000_000
-"Bytes of a review file from which on another process exports it: in this one, others would wait."
-
 
 @dataclass
 class ReviewPages:
@@ -74,7 +69,6 @@ class ReviewPages:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions(self.access, self.review.file.secret())
-        self._exports = Pool(partial(Worker, Exporter), 1, attempts=1)
         self._entrance = Entrance(
             self.sessions, "/review/enter", "/review", "review", named=True,
             problem_content=lambda: {"progress": self.review.progress(), "here": "/review/overview"},
@@ -214,12 +208,7 @@ class ReviewPages:
         target = await asyncio.to_thread(get_current_request().held.enter_context, scratch_folder()) / "export"
         file, model = self.review.file, self.review.model.snapshot()
         try:
-            if file.path.stat().st_size < LARGE:
-                await asyncio.to_thread(write_export, file, wanted, model.tagger.vocabulary, target)
-            else:
-                names = await asyncio.to_thread(model.saved_names)
-                arguments = {"file": file.path.resolve(), "output": wanted, "names": names, "target": target}
-                await run_apart(request, partial(self._exports.ask, "write", **arguments))
+            await asyncio.to_thread(write_export, file, wanted, model.tagger.vocabulary, target)
         except TagwrightError as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
             return await self.overview(request, session, problem=problem)

@@ -136,7 +136,7 @@ class Review:
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
         skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
         if self.order == "random" and entries:
-            entries = [entries[position] for position in sample(entries, len(entries))]
+            entries = [entries[position] for position in sample(len(entries), len(entries))]
 
         def rank(entry: Entry) -> tuple[bool, bool, bool]:
             opened_by, opened = self._opened.get(entry.number, (reviewer, 0.0))
