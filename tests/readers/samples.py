@@ -21,7 +21,7 @@ from tests.readers.word import paragraph, word
 class Sample(NamedTuple):
     """Files of a format.
 
-    format: its name in `READERS`; name: of a file, with its suffix; content: of documents that have each of these
+    format: its name in `FORMATS`; name: of a file, with its suffix; content: of documents that have each of these
     titles, as the id too, where the format has ids; ids: who gave them, `none` where a document is called by its file;
     unused: what is neither text nor labels in the file, as its account names it.
     """

@@ -13,7 +13,7 @@ from tests.readers.samples import SAMPLES, Sample
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError
 from tagwright.readers.account import by_suffix
-from tagwright.readers.documents.files import BY_PANDOC, READERS
+from tagwright.readers.documents.formats import FORMATS
 
 
 @pytest.mark.parametrize("sample", [each for each in SAMPLES if each.unused], ids=lambda sample: sample.name)
@@ -26,15 +26,16 @@ def test_a_reader_says_which_fields_it_does_not_use(
     [line] = [message for message in caplog.messages if "not used: " in message]
     assert line.startswith(f"{tmp_path / sample.name}: ")
     assert sample.unused in line.partition("not used: ")[2]
-    if READERS[sample.format].rows and sample.ids == "user":
+    if FORMATS[sample.format].rows and sample.ids == "user":
         assert document.metadata["shelf"] == ("A 1",)
 
 
 def test_every_format_has_a_sample() -> None:
     """Formats of papers have no fields that could be left out."""
-    elsewhere = {"lines", *BY_PANDOC}  # see documents/test_text_lines.py, test_pandoc.py
-    assert {each.format for each in SAMPLES} | elsewhere == {*READERS}, "add a Sample to tests/readers/samples.py"
-    assert all(READERS[each.format].paper or each.format == "pubmed" for each in SAMPLES if not each.unused)
+    by_pandoc = {name for name, format_ in FORMATS.items() if format_.reader == "pandoc.read_by_pandoc"}
+    elsewhere = {"lines", *by_pandoc}  # see documents/test_text_lines.py, test_pandoc.py
+    assert {each.format for each in SAMPLES} | elsewhere == {*FORMATS}, "add a Sample to tests/readers/samples.py"
+    assert all(FORMATS[each.format].paper or each.format == "pubmed" for each in SAMPLES if not each.unused)
 
 
 NOTES = {

@@ -12,14 +12,14 @@ from tests.readers.samples import SAMPLES, Sample
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.files import READERS
+from tagwright.readers.documents.formats import FORMATS
 from tagwright.types import Document
 
 WORD = "Пчёлы"
 "Bees, which in cp1251 are no UTF-8."
 OLD = "cp1251"
 
-TEXTS = [each for each in SAMPLES if READERS[each.format].text or each.format == "html"]
+TEXTS = [each for each in SAMPLES if FORMATS[each.format].text or each.format == "html"]
 "Of formats that do not say their encoding, or that may say a wrong one."
 
 BINARY = [each for each in SAMPLES if each not in TEXTS and each.format != "marc"]

@@ -10,6 +10,7 @@ import typer
 from tagwright.app.arguments import expand_groups
 from tagwright.core.display import INTERRUPTED, SOME_FAILED, escape_controls, print_warnings, report_interruption
 from tagwright.errors import TagwrightError, on_command_line
+from tagwright.readers.documents.formats import listed_formats
 from tagwright.registry import COMMANDS, command, find_registered
 from tagwright.version import __version__
 
@@ -20,9 +21,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # its tables leave a quarter of 80 columns for the text
     context_settings={"max_content_width": 120},
     help="Tag any document with any vocabulary, with few labelled documents or none.",
-    epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or the text of one document). Formats: "
-    "JSONL, TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .html, .pdf, JATS and TEI; .docx, .odt, .epub, .tex, .md "
-    "and what else pandoc reads; MARC, MARCXML, PICA+, Dublin Core; RIS, BibTeX, CSL JSON; Label Studio, argilla. "
+    epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or the text of one document). "
+    f"Formats: {listed_formats()}, Label Studio, argilla. "
     "Columns and keys may be id, title, abstract, text and labels (separated by ; or |), or those usual in shops and "
     "library catalogues (name, body, summary, sku; 245$a as title; subject, 650$a as labels); others are metadata.",
 )

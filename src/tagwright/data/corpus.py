@@ -49,14 +49,11 @@ class Corpus(Sequence[Document]):
     ) -> "Corpus":
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
-        JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata": {field:
-        [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are positions),
-        MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet and Arrow (extra `parquet`); papers, which are text,
-        JATS, TEI, PDF (extra `pdf`), HTML (extra `html`), Word, LaTeX, Markdown and what else pandoc reads (extra
-        `documents`);
-        catalogue records in MARC 21 (extra `marc`), MARCXML, PICA+ and Dublin Core; RIS, BibTeX, CSL JSON. The
-        format is inferred from name and content unless it is given. Plain text on standard input is one document,
-        "stdin". Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+        JSON lines are `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata":
+        {field: [texts]}, "labels": [ids]}`. `readers.documents.formats` lists the other formats, with suffixes and
+        the extras they need. The format is inferred from name and content unless it is given. Plain text on
+        standard input is one document, "stdin". Gold labels given by name (Annif's `.key`) stay names, for
+        `Vocabulary.resolve`.
 
         columns, fields: field -> column of tables and JSON lines with other names, as in `columns={"text": "Body",
         "labels": "Codes"}` or, shorter, `text="Body", labels="Codes"`; fields are id, title, abstract, text, labels,

@@ -161,7 +161,7 @@ class JsonApi:
         return await self._answered([document], options, lambda answers: answers[0])
 
     async def suggest_for_file(self, request: Request) -> Response:
-        """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
+        """Suggest labels for the documents of a file, of any format that `tagwright read` reads."""
         check_names(dict(request.query_params), close_schema(object_(_ADDRESS)))
         options = _options_of_address(request.query_params)
         file = await read_form(request, _file, kinds=(MULTIPART,), files=1)

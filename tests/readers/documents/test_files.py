@@ -14,7 +14,8 @@ from tests.readers.reading import outcome, read, refusal, same_folder, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.documents.files import READERS, guess_format
+from tagwright.readers.documents.files import guess_format
+from tagwright.readers.documents.formats import FORMATS
 from tagwright.types import Document
 
 
@@ -207,7 +208,7 @@ def test_a_format_there_is_not_is_refused(tmp_path: Path) -> None:
 
 
 @same_folder
-@given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode), st.sampled_from(sorted(READERS)), st.booleans())
+@given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode), st.sampled_from(sorted(FORMATS)), st.booleans())
 @example(b'{"id": 1, "paragraphs": [{"section": []}]}', "futex", False)
 @example(b'{"text": "x", "subjects": [1], "metadata": 3}', "annif", False)
 @example(b'"a\x00', "csv", False)

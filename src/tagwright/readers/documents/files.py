@@ -29,25 +29,15 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.texts import Columns
 from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, note_left_out, option
 from tagwright.readers.account import by_suffix, say
-from tagwright.readers.documents import tables as table_files
-from tagwright.readers.documents.articles import read_jats, read_pubmed, read_tei
-from tagwright.readers.documents.bibliographies import read_bibtex, read_csl, read_ris
-from tagwright.readers.documents.docx import read_docx
-from tagwright.readers.documents.dublin_core import read_dublin_core
-from tagwright.readers.documents.html import read_html
-from tagwright.readers.documents.jsonl import read_json, read_jsonl
-from tagwright.readers.documents.marc import read_marc, read_marcxml
-from tagwright.readers.documents.pandoc import ARCHIVES, read_by_pandoc, read_latex, read_markdown
-from tagwright.readers.documents.pdf import read_pdf
-from tagwright.readers.documents.pica import read_pica
+from tagwright.readers.documents.formats import FORMATS, Format
 from tagwright.readers.documents.plain_text import (
     LABELS_BESIDE,
-    read_text,
     refuse_training_file,
     with_labels_beside,
 )
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.text_lines import labels_beside, read_lines
+from tagwright.readers.documents.tables import recognise_table
+from tagwright.readers.documents.text_lines import labels_beside
 from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import NOT_READ, WORKBOOKS, EncodingError, check_encoding, marked_encoding, open_bytes
 from tagwright.text.words import clean
@@ -57,72 +47,6 @@ _log = logging.getLogger(__name__)
 _STDIN = "stdin"
 _EMPTY = "is empty, expected documents"
 
-
-class Format(NamedTuple):
-    """How files of a format are read.
-
-    read: yields the documents of a path, each with its line, as `Reading` says. suffixes: of its files, separated by
-    spaces. columns: or keys, which may be named; of records, the source or field of the labels.
-    rows: documents are lines or rows. paper: a file holds one document or a few; among many files a damaged one is
-    reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in a file
-    beside the document.
-    """
-
-    read: Callable[..., Iterator[Located]]
-    suffixes: str = ""
-    columns: bool = False
-    rows: bool = False
-    paper: bool = False
-    text: bool = False
-    labelled: bool = False
-
-
-BY_PANDOC = {
-    "odt": ".odt", "epub": ".epub", "pptx": ".pptx", "rtf": ".rtf", "rst": ".rst", "org": ".org",
-    "mediawiki": ".mediawiki .wiki", "ipynb": ".ipynb", "typst": ".typ",
-}  # fmt: skip
-"Formats that need nothing but pandoc, by its names for them -> suffixes."
-
-_rows = partial(Format, columns=True, rows=True)
-
-READERS: Mapping[str, Format] = {
-    "jsonl": _rows(read_jsonl, ".jsonl .ndjson", text=True),
-    **{name: _rows(partial(read_jsonl, flavour=name), text=True) for name in ("annif", "xc", "micol", "futex")},
-    "s2orc": _rows(partial(read_json, flavour="s2orc"), text=True, paper=True),
-    "json": _rows(read_json, ".json", text=True, paper=True),
-    "tsv": _rows(table_files.read_tsv, ".tsv .tab", text=True),
-    "csv": _rows(table_files.read_csv, ".csv", text=True),
-    "xlsx": _rows(table_files.read_xlsx, ".xlsx .xlsm"),
-    "parquet": _rows(table_files.read_parquet, ".parquet .pq"),
-    "arrow": _rows(table_files.read_arrow, ".arrow .feather"),
-    "text": Format(read_text, ".txt", text=True, paper=True, labelled=True),
-    "lines": Format(read_lines, text=True, rows=True),
-    "markdown": Format(read_markdown, ".md .markdown", text=True, paper=True),
-    "latex": Format(read_latex, ".tex .latex", text=True, paper=True),
-    "jats": Format(read_jats, ".nxml", paper=True),
-    "pubmed": Format(read_pubmed, columns=True),
-    "tei": Format(read_tei, ".tei", paper=True),
-    "html": Format(read_html, ".html .htm .xhtml", paper=True, labelled=True),
-    "docx": Format(read_docx, ".docx", paper=True, labelled=True),
-    **{
-        name: Format(partial(read_by_pandoc, name), suffixes, text=name not in ARCHIVES, paper=True)
-        for name, suffixes in BY_PANDOC.items()
-    },
-    "pdf": Format(read_pdf, ".pdf", paper=True, labelled=True),
-    "marc": Format(read_marc, ".mrc .marc", columns=True),
-    "marcxml": Format(read_marcxml, columns=True),
-    "pica": Format(read_pica, ".pica .pp", columns=True, text=True),
-    "dublin_core": Format(read_dublin_core, columns=True),
-    "ris": Format(read_ris, ".ris .nbib .ciw", columns=True, text=True),
-    "bibtex": Format(read_bibtex, ".bib .bibtex", columns=True, text=True),
-    "csl": Format(read_csl, text=True),
-}
-"""`jsonl` recognises the kinds of JSON lines itself; naming one skips the guess. A new format is a line here, a
-`Sample` in tests/readers/samples.py, and a word in docs/file-formats.md; `plain_text` is the shortest to look at.
-
-An installed package registers another one by an entry point in the group `tagwright.readers`: its name is that of the
-format and the suffix of its files, and it names a function that takes a Path and yields Documents.
-"""
 
 _REFUSED: Mapping[str, str] = {
     **dict.fromkeys(WORKBOOKS, NOT_READ),
@@ -134,9 +58,11 @@ _SAYING_WRONGLY = frozenset({"html", "marc"})
 "Formats that may say a wrong encoding, so that another one can be given."
 
 _SUFFIXES: Mapping[str, str] = {
-    suffix: name for name, format_ in READERS.items() for suffix in format_.suffixes.split()
+    suffix: name for name, format_ in FORMATS.items() for suffix in format_.suffixes.split()
 }
-_IN_FOLDERS = frozenset({".xml", *(suffix for suffix, name in _SUFFIXES.items() if READERS[name].paper)})
+_IN_FOLDERS = frozenset({".xml", *(suffix for suffix, name in _SUFFIXES.items() if FORMATS[name].paper)})
+
+_REGISTERED = Format("of an installed package", "")
 
 _INFO, _DICT = "dataset_info.json", "dataset_dict.json"
 "Files beside the tables of a dataset that Hugging Face saved."
@@ -194,7 +120,7 @@ def open_sources(
     ConfigError for an unknown format or encoding, for columns of files that have none, and for the encoding of files
     that say theirs.
     """
-    if input_format is not None and input_format not in READERS:
+    if input_format is not None and input_format not in FORMATS:
         point = plugins.find("readers", input_format)
         if point is None:
             raise ConfigError(f"unknown format {input_format!r} of documents; the formats are {', '.join(_formats())}")
@@ -263,7 +189,7 @@ def _by_content(start: bytes) -> str:
         return {b"article": "jats", b"pubmedarticleset": "pubmed"}.get(found[1].lower()) or found[1].decode().lower()
     if re.match(rb"<.*?\bxmlns:?\w*=[\"']http://purl\.org/dc/(?:elements/1\.1|terms)/[\"']", start, re.DOTALL):
         return "dublin_core"
-    return table_files.recognise_table(start.decode("utf-8", "ignore"))
+    return recognise_table(start.decode("utf-8", "ignore"))
 
 
 class _File(NamedTuple):
@@ -300,7 +226,7 @@ def _say_files(given: int, damaged: int, left: Sequence[Path]) -> None:
 
 def _without_labels(files: list[_File]) -> list[_File]:
     """Leave out the files that hold the labels of a document beside them, as globs match them too."""
-    suffixes = {suffix for suffix, name in _SUFFIXES.items() if READERS[name].labelled}
+    suffixes = {suffix for suffix, name in _SUFFIXES.items() if FORMATS[name].labelled}
     labelled = {file.path.with_suffix("") for file in files if file.path.suffix.lower() in suffixes}
     return [
         file for file in files if file.path.suffix not in LABELS_BESIDE or file.path.with_suffix("") not in labelled
@@ -319,7 +245,7 @@ def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> No
     Files of a yet unknown format can have columns.
     """
     formats = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
-    if columns and not any(name in READERS and READERS[name].columns for name in formats):
+    if columns and not any(name in FORMATS and FORMATS[name].columns for name in formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
     if encoding and all((name := _known_format(file)) and not _has_encoding(name) for file in files):
         raise ConfigError(
@@ -329,7 +255,7 @@ def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> No
 
 def _has_encoding(name: str) -> bool:
     """Whether the encoding of a format can be named."""
-    return name in _SAYING_WRONGLY or (name in READERS and READERS[name].text)
+    return name in _SAYING_WRONGLY or (name in FORMATS and FORMATS[name].text)
 
 
 def _paths(source: str) -> list[Path]:
@@ -379,7 +305,7 @@ def _fits(path: Path, format: str | None) -> bool:  # noqa: A002
     """Whether a file in a folder is read: as a paper, or as a file of the given format."""
     suffix, named = _suffix(path), _by_suffix(path)
     if format is None:
-        return suffix in _IN_FOLDERS or (named is not None and named not in READERS)
+        return suffix in _IN_FOLDERS or (named is not None and named not in FORMATS)
     return named in (None, format)
 
 
@@ -393,7 +319,7 @@ def _by_suffix(path: Path) -> str | None:
 
 
 def _formats() -> list[str]:
-    return [*READERS, *(point.name for point in plugins.find_registered("readers"))]
+    return [*FORMATS, *(point.name for point in plugins.find_registered("readers"))]
 
 
 def _suffix(path: Path) -> str:
@@ -415,10 +341,11 @@ def _known_format(file: _File) -> str:
 
 def _read(file: _File, reading: Reading, guess: Callable[[Path], str] = guess_format) -> Iterator[Located]:
     name = file.format or guess(file.path)
-    format_ = READERS.get(name, Format(partial(_read_registered, name)))
+    format_ = FORMATS.get(name, _REGISTERED)
+    read = format_.read if name in FORMATS else partial(_read_registered, name)
     if format_.paper and name != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
-    documents = format_.read(file.path, reading)
+    documents = read(file.path, reading)
     if format_.labelled:  # labels beside a page or a file that is no text are in UTF-8
         documents = with_labels_beside(documents, file.path, reading if format_.text else PLAIN)
     documents = _with_advice(documents, name)
@@ -487,7 +414,7 @@ def _skip_unreadable(
     except InputError as error:
         if reading.collects(error):
             collected.append(error)
-        elif reading.collect or (name := _known_format(file)) not in READERS or READERS[name].paper:
+        elif reading.collect or (name := _known_format(file)) not in FORMATS or FORMATS[name].paper:
             _log.warning("%s", error)
             damaged.append(error)
         else:

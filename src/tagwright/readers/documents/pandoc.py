@@ -55,7 +55,7 @@ _INLINE = _BREAKS | _WITH_ATTRIBUTES | _OTHERS | {"Code", "Math", "RawInline", "
 _log = logging.getLogger(__name__)
 
 
-def read_by_pandoc(format_: str, path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
+def read_by_pandoc(path: Path, reading: Reading = PLAIN, *, format_: str) -> Iterator[Located]:
     """One document, without id. format_: pandoc's name of it. Metadata: author, keyword. Raises InputError."""
     if format_ in ARCHIVES:
         with open_bytes(path) as file:
