@@ -1,4 +1,4 @@
-"""The effect of each element of HTML, JATS, TEI and Word on the words around it, in one table.
+"""The effect of each element of HTML, JATS and TEI on the words around it, in one table.
 
 An element is inline unless it is listed here: what it holds belongs to the words around it. The readers of marked-up
 text put the marks below into their text, and `to_text` makes words of it.
@@ -6,7 +6,8 @@ text put the marks below into their text, and `to_text` makes words of it.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from html.entities import html5
+from typing import Literal, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.text.words import clean, is_hyphenated
@@ -66,16 +67,10 @@ _TEI = _make_table(
     choice="choice app",
     dropped="del formula fw graphic index listBibl surplus table",
 )
-_WORD = _make_table(
-    gap="cr p ptab tab tc tr",
-    line="br",
-    raised="sup",
-    dropped="Fallback del delText footnoteReference instrText moveFrom pPr rPr rt sdtPr",
-)
 _MODIFIED = frozenset("mol min sin cos tan log exp chi".split())  # noqa: SIM905
 "Words of three letters whose powers are numbers."
 _PIECE = r"(?:[^$\n\\]|\\(?:math|text)\w{1,10})"
-IN_DOLLARS = re.compile(
+_IN_DOLLARS = re.compile(
     rf"\$(?=[^$\s])({_PIECE}{{0,40}}?[_^](?:\{{[^{{}}$\\]{{1,20}}\}}|[\d+−-]|[A-Za-z](?![A-Za-z])){_PIECE}{{0,40}})"
     rf"(?<=\S)\$(?!\d)|\\\(({_PIECE}{{1,40}})\\\)"
 )
@@ -107,23 +102,6 @@ def of_tei(element: Element) -> Effect:
     return "join" if effect == "line" and element.get("break") == "no" else effect
 
 
-def of_word(element: Any) -> Effect:
-    """The effect of an element of a Word file, by lxml. Of two forms of a text box the newer is read."""
-    tag = element.tag if isinstance(element.tag, str) else "Fallback"
-    word, _, name = tag.rpartition("}")
-    if name == "sdt" and element.find(f"{word}}}sdtPr/{word}}}showingPlcHdr") is not None:
-        return "dropped"  # it asks to be filled in
-    if name != "r":
-        return _WORD.get(name, "inline")
-    word += "}"
-    if (looks := element.find(f"{word}rPr")) is None:
-        return "inline"
-    look = {each.tag: each.get(f"{word}val", "") for each in looks}
-    if look.get(f"{word}vanish", "0") not in {"0", "false", "off"}:
-        return "dropped"
-    return "raised" if look.get(f"{word}vertAlign") == "superscript" else "inline"
-
-
 def choose_reading(readings: Element) -> Element:
     """The one of several readings that is read: a corrected, regularised, expanded one, or else the first."""
     rank = {name: place for place, name in enumerate("corr reg expan ex lem textual-form math".split())}  # noqa: SIM905
@@ -140,7 +118,7 @@ def to_text(marked: str, *, is_paper: bool = False) -> str:
     >>> to_text("bees\x05[1]\x06, m\x022\x03, Ca\x022+\x03, 10\x025\x03, far\x021,2\x03, or\x04chard, hon-\x0bey")
     'bees, m2, Ca2+, 10^5, far 1,2, orchard, honey'
     """
-    text = IN_DOLLARS.sub(read_formula, marked)
+    text = _IN_DOLLARS.sub(lambda found: read_math(found[1] or found[2]), marked)
     if any(mark in text for mark in "\x02\x04\x05\x0b"):
         text = re.sub(r"[^\S\x0b]+", " ", text)
         text = re.sub("\x05([^\x05\x06]*)\x06", lambda match: match[1] if _is_word(match[1]) else _CITED, text)
@@ -184,24 +162,28 @@ def without_citations(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return to_text("".join([*parts, text[place:]])) if place else text
 
 
-def formula(text: str) -> str:
-    """The text of a formula without the signs of subscripts, and of superscripts of what is before it or of charges."""
+def read_math(tex: str) -> str:
+    r"""The text of a formula: letters by their names as HTML has them, no other macros.
+
+    Subscripts, and superscripts of what is before the formula or of charges, belong to their words.
+
+    >>> read_math(r"\beta_1 \le \frac{1}{2}\label{x}"), read_math(r"\mathrm{CO_2}"), read_math("E=mc^2")
+    ('β1 ≤ 1/2', 'CO2', 'E=mc^2')
+    """
+    tex = re.sub(r"\\(?:label|tag|begin|end)\*?\{[^{}]*\}|\\[^A-Za-z%#$_{}]|[&~]", " ", tex.replace("}{", "}/{"))
+    tex = re.sub(r"\\([A-Za-z]+)", lambda name: html5.get(f"{name[1]};", ""), tex)
     begin, end = MARKS["raised"]
-    return re.sub(r"(?<![^ ])\^(\S+)|\^(\d*[+−-])(?!\w)", rf"{begin}\1\2{end}", text.replace("_", ""))
-
-
-def read_formula(found: re.Match[str]) -> str:
-    """The text of a formula of `IN_DOLLARS`."""
-    return formula(re.sub(r"\\(?:math|text)\w+|[{}]", "", found[1] or found[2]))
+    plain = re.sub(r"[{}\\_]", "", tex).strip()
+    return re.sub(r"(?<![^ ])\^(\S+)|\^(\d*[+−-])(?!\w)", rf"{begin}\1\2{end}", plain)
 
 
 def without_dollars(text: str) -> str:
-    r"""The text with short formulas (`IN_DOLLARS`) as they are read.
+    r"""The text with short formulas (`_IN_DOLLARS`) as they are read.
 
     >>> without_dollars(r"CO$_2$, 10$^5$,  $\mathrm{H_2O}$" "\n$5_000 and $my_name$")
     'CO2, 10^5, H2O\n$5_000 and $my_name$'
     """
-    return "\n".join(to_text(line) if IN_DOLLARS.search(line) else line for line in text.split("\n"))
+    return "\n".join(to_text(line) if _IN_DOLLARS.search(line) else line for line in text.split("\n"))
 
 
 def _raise_letters(word: str, text: str, following: str, is_paper: bool) -> str:

@@ -14,14 +14,13 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from html.entities import html5
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TypeAlias
 
 from tagwright.errors import InputError
-from tagwright.readers.documents.markup import LINE, MARKS, formula, to_text
+from tagwright.readers.documents.markup import LINE, MARKS, read_math, to_text
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keep_present, keywords, one_line, to_document, to_sections
 from tagwright.readers.documents.tags import mark_tags, plain_text
@@ -240,7 +239,7 @@ def _marked(node: Node) -> str:
     if kind == "Str":
         return str(content).replace("\u2011", "-")
     if kind in {"Code", "Math"}:
-        return _read_math(content[1]) if kind == "Math" else str(content[1])
+        return read_math(content[1]) if kind == "Math" else str(content[1])
     if kind == "RawInline":
         return mark_tags(content[1]) if content[0] == "html" else ""
     is_picture = kind == "Image" and content[2][0].startswith("media/")  # with what Word thinks of it
@@ -263,14 +262,3 @@ def _refers(kind: str, content: Any) -> bool:
 def _is_hidden(attributes: Any) -> bool:
     values = dict(attributes[2])
     return "hidden" in values or re.search(r"display\s*:\s*none", values.get("style", "")) is not None
-
-
-def _read_math(tex: str) -> str:
-    r"""The text of a formula: letters by their names as HTML has them, no other macros.
-
-    >>> _read_math(r"\beta_1 \le \frac{1}{2}\label{x}")
-    'β1 ≤ 1/2'
-    """
-    tex = re.sub(r"\\(?:label|tag|begin|end)\*?\{[^{}]*\}|\\[^A-Za-z%#$_{}]|[&~]", " ", tex.replace("}{", "}/{"))
-    tex = re.sub(r"\\([A-Za-z]+) ?", lambda name: html5.get(f"{name[1]};", ""), tex)
-    return formula(re.sub(r"[{}\\]", "", tex))
