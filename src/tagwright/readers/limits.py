@@ -42,8 +42,8 @@ class Reading:
     encoding: str = ""
     "Of a text, unless its first bytes tell one; UTF-8 by default."
     is_label: Callable[[str], bool] | None = None
-    """Whether a text is a label of the vocabulary at hand, by id or name; None without one. It tells columns of labels
-    from others, and a label that holds a separator from several."""
+    """Whether a text is a label of the vocabulary at hand, by id or name; None without one. It tells a label that holds
+    a separator from several."""
     collect: Callable[[InputError], object] | None = None
     """Gets the errors of lines, rows and files that cannot be read, which are then left out; returns False for one that
     is not collected. An error that makes the rest of a file unreadable, as damaged compression does, is raised."""

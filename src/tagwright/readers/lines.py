@@ -85,30 +85,21 @@ def check_encoding(encoding: str, what: str = "") -> None:
 
 
 class EncodingError(InputError):
-    """A file is not in the encoding in which it is read. encoding: one that reads it whole, "" if none is known."""
-
-    def __init__(self, problem: str, path: Path | str, line: int | None, encoding: str) -> None:
-        super().__init__(problem, path, line)
-        self.encoding = encoding
+    """A file is not in UTF-8, and no encoding was given."""
 
 
 def in_encoding(path: Path, encoding: str, read: Callable[[Reading], T]) -> T:
-    """Return `read` of a vocabulary: in UTF-8, or else in the given encoding.
-
-    Raises InputError, which says what encoding fits a file that is not UTF-8 where none was given.
-    """
+    """Return `read` of a vocabulary: in UTF-8, or else in the given encoding. Raises InputError, which says how."""
     try:
         return read(PLAIN)
     except EncodingError as error:
         if encoding:
             check_encoding(encoding)
             return read(Reading(encoding=encoding))
-        if not error.encoding:
-            raise
         how = option(
             "encoding",
-            f"{error.encoding}, with tagwright labels --labels {path} --format csv, prints it so",
-            python=f"Vocabulary.read({show(str(path))}, encoding={show(error.encoding)}) reads it",
+            f"cp1252, with tagwright labels --labels {path} --format csv, prints it so",
+            python=f'Vocabulary.read({show(str(path))}, encoding="cp1252") reads it',
         )
         raise InputError(f"{error.problem}; {how}", path, error.line) from None
 
@@ -151,7 +142,7 @@ def open_lines(
                 text = line.decode()
             except UnicodeDecodeError as error:
                 problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
-                _refuse(EncodingError(problem, path, number, _other_encoding(path)), large, reading.reject)
+                _refuse(EncodingError(problem, path, number), large, reading.reject)
             else:
                 yield number, text if ends else text.rstrip("\r\n")
 
@@ -181,13 +172,12 @@ def decode_text(content: bytes, path: Path | str, encoding: str = "utf-8", wante
         if wanted:
             raise InputError(f"byte 0x{content[error.start]:02x} is not {wanted}", path, line) from None
         text, name = content.decode(encoding, "replace"), encoding.removesuffix("-sig").upper()
-        bad, other = text.count("\ufffd"), _other_encoding(path) if encoding.startswith("utf-8") else ""
+        bad = text.count("\ufffd")
         beyond = sum(not character.isascii() for character in text) - bad
         if bad > max(1, beyond // 10) or 10 * bad > len(text):
             problem = f"byte 0x{content[error.start]:02x} is not {name}; save the file as UTF-8"
-            raise EncodingError(problem, path, line, other) from None
-        more = f"; {option('encoding', other)} reads all of it" if other else ""
-        _log.warning("%s: bytes that are not %s, read as U+FFFD: %d%s", path, name, bad, more)
+            raise EncodingError(problem, path, line) from None
+        _log.warning("%s: bytes that are not %s, read as U+FFFD: %d", path, name, bad)
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
@@ -409,18 +399,6 @@ def finite_score(score: object, place: Place) -> float:
     if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= 3.4028235e38:
         raise place.error(f"score is {show(score)}, expected a finite number")
     return float(score)
-
-
-def _other_encoding(path: Path | str) -> str:
-    """An encoding that reads the whole file, tried; "" if there is none, or the file can be read only once."""
-    if not Path(path).is_file():
-        return ""
-    decoder = codecs.getincrementaldecoder("cp1252")()
-    with open_bytes(path) as file, contextlib.suppress(UnicodeDecodeError):
-        for chunk in iter(lambda: file.read(_CHUNK), b""):
-            decoder.decode(chunk)
-        return "cp1252"
-    return ""
 
 
 @contextlib.contextmanager

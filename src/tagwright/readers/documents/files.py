@@ -378,9 +378,9 @@ def _with_advice(documents: Iterator[Located], format: str) -> Iterator[Located]
         yield from documents
     except EncodingError as error:
         beside_page = format in _SAYING_WRONGLY and Path(error.path or "").suffix in LABELS_BESIDE  # in UTF-8
-        if not error.encoding or not _has_encoding(format) or beside_page:
+        if not _has_encoding(format) or beside_page:
             raise
-        problem = f"{error.problem}, or name the encoding of documents: {option('encoding', error.encoding)}"
+        problem = f"{error.problem}, or name the encoding of documents: {option('encoding', 'cp1252')}"
         raise InputError(problem, error.path, error.line) from None
 
 
