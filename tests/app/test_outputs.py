@@ -31,8 +31,7 @@ ARGUMENTS: dict[str, list[str]] = {
 "The commands that write files, with what they read; each needs its output besides."
 
 FOLDERS = {
-    ("train", "output"), ("evaluate", "output"), ("batch", "output"), ("serve", "save_to"), ("models", "folder"),
-    ("convert", "target"),
+    ("train", "output"), ("evaluate", "output"), ("batch", "output"), ("convert", "target"),
 }  # fmt: skip
 "Paths of folders that are written, which are checked where they are claimed."
 

@@ -132,8 +132,7 @@ def test_watch_needs_a_model_with_versions(folder: Path, tmp_path: Path) -> None
 
 
 def test_a_training_is_saved_in_the_folder_of_versions(folder: Path, tmp_path: Path) -> None:
-    options = ServerOptions(reviews=tmp_path / "reviews.sqlite")
-    assert versions_folder([str(folder)], options, None) == folder
+    assert versions_folder([str(folder)], tmp_path / "reviews.sqlite", None) == folder
     (model,) = saved_models([str(folder)])
     use_trained(model, folder)  # the version in use is trained from no other
     assert model.number == "0001"

@@ -100,15 +100,12 @@ def test_where_the_versions_that_are_trained_are_kept(tmp_path: Path) -> None:
     bees, versions, labels = str(tmp_path / "bees"), tmp_path / "versions", tmp_path / "labels.txt"
     word_tagger().save(versions / "1")
     put_in_use(versions / "1")
-    options, beside = ServerOptions(reviews=tmp_path / "r.sqlite"), tmp_path / "r-versions"
-    assert versions_folder([f"b={bees}"], options, None) == beside
-    assert versions_folder([f"b={versions}"], options, None) == versions
-    assert versions_folder([f"b={versions}"], options, labels) == beside  # the versions would lose their labels
-    assert versions_folder([], options, labels) == beside
-    assert versions_folder([], ServerOptions(), labels) is None
-    assert versions_folder([bees], replace(options, save_to=tmp_path / "new"), None) == tmp_path / "new"
-    with pytest.raises(ConfigError, match="bees: holds a saved tagger; name a folder of models"):
-        versions_folder([bees], replace(options, save_to=tmp_path / "bees"), None)
+    reviews, beside = tmp_path / "r.sqlite", tmp_path / "r-versions"
+    assert versions_folder([f"b={bees}"], reviews, None) == beside
+    assert versions_folder([f"b={versions}"], reviews, None) == versions
+    assert versions_folder([f"b={versions}"], reviews, labels) == beside  # the versions would lose their labels
+    assert versions_folder([], reviews, labels) == beside
+    assert versions_folder([], None, labels) is None
 
 
 @contextmanager

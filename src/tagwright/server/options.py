@@ -92,14 +92,6 @@ class ServerOptions(Listening):
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
     ] = 0
-    save_to: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder for versions of the first model that reviewers train; later starts serve them from there. By "
-            "default --model, if that is a folder of versions, or else FILE-versions beside --reviews.",
-        ),
-    ] = None
     watch: Annotated[
         bool,
         typer.Option("--watch", help="Switch to another model, without a pause, when the file `current` names it."),

@@ -17,7 +17,6 @@ from starlette.applications import Starlette
 
 from tagwright.api.options import ZERO_SHOT
 from tagwright.auto.combination import check_can_learn
-from tagwright.core.atomic import MANIFEST
 from tagwright.core.checked import show
 from tagwright.core.display import plural
 from tagwright.core.versions import in_use, saved_at
@@ -78,20 +77,18 @@ def saved_models(
     return list(served.values())
 
 
-def versions_folder(models: Sequence[str], options: ServerOptions, labels: Path | None) -> Path | None:
-    """Return the folder of what reviewers train: --save-to, a folder of models as --model, or one beside --reviews.
+def versions_folder(models: Sequence[str], reviews: Path | None, labels: Path | None) -> Path | None:
+    """Return the folder of what reviewers train: that of --model if it is one of models, or else one beside --reviews.
 
-    None without --reviews. Raises ConfigError where a tagger is saved there.
+    None without --reviews.
     """
-    if options.reviews is None:
+    if reviews is None:
         return None
-    folder = options.save_to or options.reviews.with_name(f"{options.reviews.stem}-versions")
-    if options.save_to is None and models and not labels:  # other labels would replace those of the versions
-        given = _name_and_folder(models[0])[1]
-        folder = given if in_use(given) != given else folder
-    if (folder / MANIFEST).is_file():
-        raise ConfigError(f"{folder}: holds a saved tagger; name a folder of models, or a new one, as --save-to")
-    return folder
+    if models and not labels:  # other labels would replace those of the versions
+        folder = _name_and_folder(models[0])[1]
+        if in_use(folder) != folder:
+            return folder
+    return reviews.with_name(f"{reviews.stem}-versions")
 
 
 def use_trained(model: ServedModel, folder: Path) -> None:

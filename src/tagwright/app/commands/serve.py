@@ -46,7 +46,7 @@ def serve(
 
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with write_logs(options.log_format):
-        versions = serving.versions_folder(model, options, labels)
+        versions = serving.versions_folder(model, options.reviews, labels)
         chosen = arguments.Chosen(labels, language, settings=settings)
         models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)
         if versions:
