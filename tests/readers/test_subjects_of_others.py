@@ -124,6 +124,7 @@ def test_they_are_no_gold_labels_and_count_in_no_evaluation(path: Path) -> None:
         evaluation_set(corpus, LABELS, skip_unlabelled=True, unknown="warn")
 
 
+@pytest.mark.parametrize("path", ["marc", "dspace"], indirect=True)
 def test_who_reviews_with_enter_alone_gives_the_record_no_label(path: Path) -> None:
     """Nor does an export name one, or a copy of the records have a byte that was not there."""
     made = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), language="fi"))

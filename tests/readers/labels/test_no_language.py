@@ -23,31 +23,25 @@ TEXTS = {
         ]
     ),
 }
-TAGS = ["zxx", "mul", "und", "mis", "la", "und-latn", "zxx-x-taxon"]
 
 
-@pytest.mark.parametrize(
-    ("ending", "tag"), [*(("jsonl", tag) for tag in TAGS), ("csv", "zxx"), ("csv", "la"), ("ttl", "zxx"), ("ttl", "la")]
-)
-@pytest.mark.parametrize("language", [None, "de", "en+{tag}", "{tag}"])
+@pytest.mark.parametrize(("ending", "tag"), [("jsonl", "und-latn"), ("csv", "zxx"), ("csv", "la"), ("ttl", "zxx")])
+@pytest.mark.parametrize("language", [None, "en+{tag}"])
 def test_a_name_without_a_language_is_searched_in_every_language(
     ending: str, tag: str, language: str | None, tmp_path: Path
 ) -> None:
-    if ending == "ttl" and tag == "la" and language == "{tag}":
-        pytest.skip("Latin asked for alone is a language, which no preferred name here is in")
     file = tmp_path / f"plants.{ending}"
     file.write_text(TEXTS[ending].replace("{tag}", tag), encoding="utf-8")
     asked = language and language.replace("{tag}", tag)
     dandelions = Vocabulary.read(file, language=asked)[0]
     assert "Taraxacum officinale" in dandelions.names
-    if asked != "la":
-        assert dandelions.name != "Taraxacum officinale"
+    assert dandelions.name != "Taraxacum officinale"
     tagger = tagwright.zero_shot(file, stages=["exact_match"], language=asked or "auto")
     for text in ("The seeds of Taraxacum officinale fly.", "Die Samen von Taraxacum officinale fliegen weit."):
         assert [each.id for each in tagger.suggest(text)] == [dandelions.id]
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("tag", ["zxx", "mul", "und", "mis", "la", "und-latn", "zxx-x-taxon"])
 def test_a_vocabulary_of_names_without_a_language_keeps_them(tag: str, tmp_path: Path) -> None:
     rows = [{"id": str(i), "names": {tag: [name]}} for i, name in enumerate(("Bellis perennis", "Apis mellifera"))]
     file = tmp_path / "taxa.jsonl"
