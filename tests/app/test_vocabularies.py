@@ -200,17 +200,3 @@ def test_language_with_a_saved_tagger_alone_is_an_error_that_names_the_option(ru
     outcome = run("suggest", "one.jsonl", "--model", "M", "--language", "sv")
     said = "--language sv has no effect on a saved tagger alone (--model); for its names, --names-in"
     assert (outcome.code, outcome.err) == (2, f"tagwright: {said}\n")
-
-
-def test_a_document_in_another_language_than_is_said_is_a_warning(
-    run: Command, caplog: pytest.LogCaptureFixture
-) -> None:
-    write("labels.jsonl", SEVERAL)
-    text = "The birds live in the forest all the year, and they lay their eggs there in spring."
-    write("one.jsonl", [{"id": "d", "title": text}])
-    given = ("--labels", "labels.jsonl", "--set", 'stages=["exact_match"]')
-    said = '--language says that documents are in Swedish, but "d" is in English; --names-in is the language of names'
-    run("suggest", "one.jsonl", *given, "--language", "en")
-    assert said not in caplog.text
-    run("suggest", "one.jsonl", *given, "--language", "sv")
-    assert said in caplog.text

@@ -1,24 +1,23 @@
-"""Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
+"""Shared by the commands: read documents, and make or load a tagger."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tagwright.app.arguments import Basis, Chosen, Named, Reading
-from tagwright.core.checked import build, show
+from tagwright.app.arguments import Basis, Chosen, Reading
+from tagwright.core.checked import build
 from tagwright.core.display import plural
-from tagwright.core.progress import hint, note, silence, silence_log
+from tagwright.core.progress import hint, silence, silence_log
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.data.corpus import Corpus, repeated_id
-from tagwright.data.text_languages import language_subtag, with_names_in
+from tagwright.data.text_languages import with_names_in
 from tagwright.data.vocabulary import Vocabulary, label_test
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError, note_left_out
@@ -26,16 +25,10 @@ from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources, read_documents
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.files import to_vocabulary
-from tagwright.readers.labels.languages import choose_languages
 from tagwright.tagger import Tagger
 from tagwright.text.language import (
     AUTO,
-    TELLING,
     declared_languages,
-    language_of,
-    language_of_document,
-    likely,
-    parse_all,
 )
 from tagwright.types import Document
 
@@ -76,10 +69,7 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = (), stack: ExitStack 
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
-    made = _with_labels(chosen, config.language) if chosen.model else _zero_shot(chosen, config, first, stack)
-    if first is not None:
-        _check_language(first, config.language, made.vocabulary)
-    return made
+    return _with_labels(chosen, config.language) if chosen.model else _zero_shot(chosen, config, first, stack)
 
 
 def _with_labels(chosen: Chosen, language: str) -> Tagger:
@@ -107,45 +97,16 @@ def _zero_shot(chosen: Chosen, config: Config, first: Document | None, stack: Ex
     return made
 
 
-def _check_language(first: Document, language: str, labels: Vocabulary) -> None:
-    """Warn if a document is clearly in another language of the names than --language says."""
-    text, said_to_be = first.title_and_abstract or first.text, parse_all(language) if language != AUTO else ()
-    spoken = language_of(text, labels.frequent_languages) if len(text.split()) >= TELLING else ""
-    if spoken and said_to_be and spoken not in [each.code for each in said_to_be]:
-        said, other = " and ".join(map(str, said_to_be)), parse_all(spoken)[0]
-        problem = (
-            "--language says that documents are in %s, but %s is in %s; --names-in is the language of names to print"
-        )
-        _log.warning(problem, said, show(first.id), other)
-
-
 def fitted_tagger(chosen: Chosen, documents: Sequence[Document]) -> Tagger:
     """Return the tagger; the zero-shot method with weights that suit the documents, unless --set names weights."""
-    made = tagger(chosen, documents)
-    if not _has_open_weights(chosen):
-        return made
+    from tagwright.app.options import values_of
     from tagwright.tagger.zero_shot import with_fitted_weights
 
+    made = tagger(chosen, documents)
+    if chosen.model or "weights" in values_of(None, chosen.settings):
+        return made
+
     return with_fitted_weights(made, documents)
-
-
-def with_advice(tagged: Iterable[T], chosen: Chosen) -> Iterator[T]:
-    """Yield what is tagged; after fifty documents or more, a hint names the command that fits weights to them."""
-    from tagwright.tagger.zero_shot import FEWEST
-
-    count = 0
-    for each in tagged:
-        yield each
-        count += 1
-    if count >= FEWEST and _has_open_weights(chosen):
-        command = f"tagwright train zero_shot DOCS --labels {chosen.labels} --output DIR"
-        hint(f"the stages have their usual weights; this fits weights to such documents: {command}")
-
-
-def _has_open_weights(chosen: Chosen) -> bool:
-    from tagwright.app.options import values_of
-
-    return not chosen.model and "weights" not in values_of(None, chosen.settings)
 
 
 def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
@@ -240,54 +201,6 @@ def vocabulary(chosen: Basis) -> Vocabulary:
         read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
         return Vocabulary.load(chosen.model / VOCABULARY)
     return _labels_of_file(chosen.labels, chosen.language)
-
-
-def in_languages_of(documents: Sequence[Document], chosen: Basis, labels: Vocabulary) -> Vocabulary:
-    """Show the labels of a file by their names in the languages of the documents, if no other was asked for."""
-    if not chosen.labels or chosen.language not in ("", AUTO) or len(labels.languages) < 2:
-        return labels
-    languages = likely(documents)
-    codes = [language.code for language in parse_all(languages)] if languages else []
-    return Vocabulary(with_names_in(label, codes) for label in labels) if codes else labels
-
-
-def asked_names(chosen: Named, labels: Vocabulary) -> str:
-    """Return the code of the language of names that was asked for; empty for none.
-
-    A note says how many labels have no name in it: they keep another one, as in the replies of the server. Raises
-    ConfigError for a language in which no label has a name.
-    """
-    wanted, source = chosen.names_in, chosen.labels or chosen.model or "labels"
-    if chosen.labels is None and chosen.language not in ("", AUTO, "none", "all"):
-        flag = f"--language {chosen.language}"
-        raise ConfigError(f"{flag} has no effect on a saved tagger alone (--model); for its names, --names-in")
-    if chosen.names_in and not labels.languages:
-        raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
-    chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()
-    if not chosen_codes:
-        return ""
-    code = chosen_codes[0]
-    if others := sum(language_subtag(label.named_in(code)[1]) != language_subtag(code) for label in labels):
-        note(f"{others:,} of {len(labels):,} labels have no name in {code}; they keep another one")
-    return code
-
-
-def names_for(chosen: Named, tagger: Tagger, asked: str) -> Callable[[Document], Vocabulary]:
-    """Return the same for a document: its language is that of the names of a file, and of a tagger with stages by it.
-
-    asked: see `asked_names`; if none was.
-    """
-    labels, by_language = tagger.vocabulary, chosen.labels or tagger.languages
-    if asked or not by_language or chosen.language not in ("", AUTO) or not labels.frequent_languages:
-        same = named_in(asked, labels)
-        return lambda _: same
-    languages, names = labels.frequent_languages, cache(partial(named_in, labels=labels))
-    return lambda document: names(language_of_document(document, languages))
-
-
-def named_in(code: str, labels: Vocabulary) -> Vocabulary:
-    """Return labels with the names to print alone, see `asked_names`."""
-    return Vocabulary(replace(label, names=(label.name_in(code),)) for label in labels) if code else labels
 
 
 def _labels_of_file(labels: Path | None, language: str) -> Vocabulary:

@@ -37,7 +37,7 @@ def describe(
     --model, --set and the options from --only to --qrels belong to --candidates.
     """
     from tagwright.api.evaluating import read_evaluation_set
-    from tagwright.app import inputs, render
+    from tagwright.app import inputs, render, shown_names
     from tagwright.evaluation import dataset, description
     from tagwright.graph.network import Graph
     from tagwright.readers.labels.files import to_vocabulary
@@ -54,7 +54,9 @@ def describe(
         render.print_coverages(Graph.of(corpus).coverages(path), as_json=as_json)
     elif candidates:
         tagger = inputs.fitted_tagger(chosen, corpus)
-        task = read_evaluation_set(corpus, inputs.in_languages_of(corpus, chosen, tagger.vocabulary), **vars(scoring))
+        task = read_evaluation_set(
+            corpus, shown_names.in_languages_of(corpus, chosen, tagger.vocabulary), **vars(scoring)
+        )
         render.print_ceilings(dataset.ceilings(tagger, task), tagger, as_json=as_json)
     else:
         labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None

@@ -53,7 +53,7 @@ def enrich(
     In MARC (extra "marc"), subjects that an earlier copy added are replaced; those of cataloguers stay.
     """
     from tagwright.api import enriching
-    from tagwright.app import inputs
+    from tagwright.app import inputs, shown_names
     from tagwright.catalogues.copies import check, read_records
     from tagwright.catalogues.subjects import of_run
     from tagwright.core.display import plural
@@ -80,9 +80,9 @@ def enrich(
         tagger.check(options)
         vocabulary = tagger.vocabulary
     else:
-        vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
-    language = inputs.asked_names(chosen, vocabulary)
-    printed_vocabulary = inputs.named_in(language, vocabulary)
+        vocabulary = shown_names.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
+    language = shown_names.asked_names(chosen, vocabulary)
+    printed_vocabulary = shown_names.named_in(language, vocabulary)
     suggestions: Run | None = None
     if run:
         digests = dict[str, str]()  # `read_run` fills it

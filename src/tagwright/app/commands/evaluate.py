@@ -63,7 +63,7 @@ def evaluate(
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.api import evaluating
-    from tagwright.app import inputs, render
+    from tagwright.app import inputs, render, shown_names
     from tagwright.combining.thresholds import parse_aim
     from tagwright.core.atomic import check_replaceable, manifest_of
     from tagwright.evaluation import dataset, scores
@@ -95,7 +95,7 @@ def evaluate(
     seen = inputs.read(train, reading, chosen) if train else None
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
-    shown = inputs.in_languages_of(corpus, chosen, labels)
+    shown = shown_names.in_languages_of(corpus, chosen, labels)
     task = evaluating.read_evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
     if run:
         suggested = evaluating.read_run(run, task, dataset.depth_for(names))
@@ -144,7 +144,7 @@ def compare(
 ) -> None:
     """Compare runs and taggers on the same documents, pair by pair: differences, intervals, paired tests."""
     from tagwright.api import evaluating
-    from tagwright.app import inputs, render
+    from tagwright.app import inputs, render, shown_names
     from tagwright.auto.gain import recorded_gain
     from tagwright.evaluation import dataset
     from tagwright.evaluation.report import page
@@ -163,7 +163,7 @@ def compare(
     taggers = [inputs.tagger(Chosen(labels, language, file)) for file in files[len(run) :]]
     if labels or not taggers:
         chosen = Chosen(labels, language)
-        vocabulary = inputs.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
+        vocabulary = shown_names.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
         vocabulary = dataset.union([tagger.vocabulary for tagger in taggers])
     task = evaluating.read_evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))

@@ -110,13 +110,13 @@ def _import(files: Sequence[Path], reviewer: str) -> None:
 
 def _names(chosen: Named, opened: ReviewFile) -> Vocabulary | None:
     """The vocabulary that is given, if any is, by its names in the language asked for, or that of the documents."""
-    from tagwright.app import inputs
+    from tagwright.app import inputs, shown_names
     from tagwright.review.export import labelled_documents
 
     if not (chosen.labels or chosen.model or chosen.names_in):
         return None
-    names = inputs.in_languages_of(list(labelled_documents(opened)), chosen, inputs.vocabulary(chosen))
-    return inputs.named_in(inputs.asked_names(chosen, names), names)
+    names = shown_names.in_languages_of(list(labelled_documents(opened)), chosen, inputs.vocabulary(chosen))
+    return shown_names.named_in(shown_names.asked_names(chosen, names), names)
 
 
 def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *, replace_gone: bool) -> None:

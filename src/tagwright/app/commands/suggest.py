@@ -38,7 +38,7 @@ def suggest(
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
-    from tagwright.app import inputs
+    from tagwright.app import inputs, shown_names
     from tagwright.app.render import check_workbook_output
     from tagwright.app.suggestions import Naming, suggestion_lines, write_workbook
     from tagwright.data.corpus import Corpus
@@ -54,9 +54,8 @@ def suggest(
             suggested = explained_by_neighbours(tagger, Corpus.of(documents), options, path)
         else:
             suggested = tagger.suggestions(documents, options, explain=explain)
-        asked = inputs.asked_names(chosen, tagger.vocabulary)
-        naming = Naming(inputs.names_for(chosen, tagger, asked), paths, asked)
-        suggested = inputs.with_advice(suggested, chosen)
+        asked = shown_names.asked_names(chosen, tagger.vocabulary)
+        naming = Naming(shown_names.names_for(chosen, tagger, asked), paths, asked)
         if output == "xlsx":
             write_workbook(suggested, sys.stdout.buffer, naming)
         else:
