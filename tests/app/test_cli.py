@@ -12,17 +12,14 @@ import openpyxl
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
 from tests.llm.stub import scores, serving
-from tests.tiny import tiny_encoder
 from typer.testing import CliRunner
 
 from tagwright import __version__
 from tagwright.app.cli import app
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.scores import STANDARD, WITH_TRAIN
-from tagwright.stages.dense import Dense, DenseOptions, retriever
+from tagwright.stages.dense import retriever
 from tagwright.tagger import zero_shot
-from tagwright.types import Label
 
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
 "Settings that need no encoder."
@@ -407,18 +404,7 @@ def test_describe_as_json(run: Command) -> None:
     assert found["advice"]["method"] == "zero_shot"
 
 
-def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = tiny_encoder(tmp_path / "tiny")
-    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
-    words = ("bee", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "river", "water", "stone")
-    Vocabulary([Label(a + b + c, (f"{a} {b} {c}",)) for a in words for b in words for c in words]).write("many.jsonl")
-    done = run("labels", "--labels", "many.jsonl", "--encode", "--set", f"encoder={encoder}")
-    assert done.out == "1,728 labels are encoded\n"
-    proposed = DenseOptions(proposed=zero_shot.PROPOSED)
-    assert Dense(Vocabulary.read("many.jsonl"), BiEncoder.load(str(encoder)), proposed).missing == 0
-
-
-@pytest.mark.parametrize("command", ["suggest", "evaluate", "train", "labels"])
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "train"])
 def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     import huggingface_hub
@@ -428,13 +414,13 @@ def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: 
 
     monkeypatch.setattr(huggingface_hub, "model_info", refused)
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    first = {"train": ["train", "rts", "--output", "model"], "labels": ["labels", "--encode"]}.get(command, [command])
-    documents = [] if command == "labels" else ["docs.jsonl"]
-    found = run(*first, *documents, "--labels", "labels.jsonl", "--set", "encoder=somebody/not-here", "--offline")
+    first = ["train", "rts", "--output", "model"] if command == "train" else [command]
+    on = (*first, "docs.jsonl", "--labels", "labels.jsonl", "--set", "encoder=somebody/not-here")
+    found = run(*on, "--offline")
     assert found.code == 2
     assert "nothing is fetched while offline" in found.err
     assert "the network was asked" not in found.err
-    online = run(*first, *documents, "--labels", "labels.jsonl", "--set", "encoder=somebody/not-here")
+    online = run(*on)
     assert "the network was asked" in online.err  # the option ends with its command
 
 

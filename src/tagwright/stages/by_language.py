@@ -131,11 +131,6 @@ class ByLanguage(Retriever):
         made = {code: share(code, stage) for code, stage in self._stages.items()}
         return ByLanguage(self.labels, made, lambda code: share(code, self._make(code)), self._saved)
 
-    def encode_labels(self) -> None:
-        """Encode the labels with names in each language that are not encoded yet, where the stage has an encoder."""
-        for code in self._codes():
-            _encode(self.of(code))
-
     def complete(self) -> None:
         """Make the stage for each language. Labels are encoded only with names in the languages that texts came in."""
         for stage in list(self._stages.values()):
@@ -177,11 +172,6 @@ class ByLanguage(Retriever):
     def _codes(self) -> list[str]:
         """All languages of the names, those whose stages are made first."""
         return list(dict.fromkeys([*self.known, *self.languages.codes, *[""] * bool(self.languages.codes)]))
-
-
-def _encode(stage: Any) -> None:
-    if encode := getattr(stage, "encode_labels", None):
-        encode()
 
 
 _NONE: Longs = np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""The command `labels`: a vocabulary printed, encoded, checked, or described by a language model, to be reviewed."""
+"""The command `labels`: a vocabulary printed, checked, or described by a language model, to be reviewed."""
 
 import json
 from collections.abc import Iterator
@@ -18,9 +18,6 @@ def labels(
         Literal["jsonl", "csv", "tsv", "skos"],
         typer.Option("--format", help="Output format; skos is Turtle, limited to what SKOS can express."),
     ] = "jsonl",
-    encode: Annotated[
-        bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method and cache the vectors.")
-    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check every byte of --model, and whether --labels are still its labels.")
     ] = False,
@@ -40,8 +37,7 @@ def labels(
 ) -> None:
     """Print the labels of a file or a saved tagger, or their keywords, which you can edit for `train depl`.
 
-    Printed labels can be read again unchanged. --encode encodes a whole vocabulary in advance; otherwise only the
-    candidates of the first documents are encoded.
+    Printed labels can be read again unchanged.
 
     --verify checks every byte of a tagger; loading checks only 64 MB and the sizes of larger files. The exit code is 1
     if labels were added, removed or renamed. For a tagger, or for --labels alone, it also lists labels that no text can
@@ -57,14 +53,8 @@ def labels(
         _describe(chosen, describe, output)
     elif verify:
         _verify(chosen, as_json=as_json)
-    elif bool(chosen.labels) == bool(chosen.model) or (encode and chosen.model):
+    elif bool(chosen.labels) == bool(chosen.model):
         raise ConfigError("give a saved tagger, --model DIR, or a vocabulary, --labels FILE")
-    elif encode:
-        tagger = inputs.tagger(chosen)
-        for stage in tagger.stages.values():
-            if encode_labels := getattr(stage, "encode_labels", None):
-                encode_labels()
-        print(f"{len(tagger.vocabulary):,} labels are encoded")
     else:
         file_format: Any = "turtle" if output_format == "skos" else output_format
         from tagwright.readers.labels.files import label_lines
