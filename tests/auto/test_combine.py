@@ -16,9 +16,9 @@ from tagwright.combining.confidence import Mapped
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.reranked import Reranked, RerankOptions
+from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import find_last
-from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
@@ -209,7 +209,7 @@ def test_more_is_learned_on_top_of_a_learned_combiner_but_never_on_two(learned: 
 
 def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
     pool = PoolOptions(exclude=("tfidf",))
-    followed = (WeightedSum(), AppendLabels(AppendOptions(by="tfidf")))
+    followed = (WeightedSum(), AppendLabels(by="tfidf"))
     tagger = combination.fit(TRAINING, replace(plain, steps=followed, pool=pool))[0]
     first, *_ = tagger.steps
     assert [type(step) for step in tagger.steps] == [WeightedSum, LearnedCombiner, Mapped, NoneFits]
@@ -224,7 +224,7 @@ def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, lear
 
 
 def test_a_tagger_that_a_language_model_ranks_again_is_refused_with_a_remedy(plain: Tagger) -> None:
-    steps = (WeightedSum(), Reranked(RerankOptions(by="again")))
+    steps = (WeightedSum(), Reranked(by="again"))
     tagger = replace(plain, rerankers={"again": ExactMatch(LABELS)}, steps=steps)
     with pytest.raises(ConfigError, match=r"train a tagger without it \(reviews=FILE\).* llm\.model=NAME"):
         combination.fit(TRAINING, tagger)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.saved import again
 
-from tagwright.combining.confidence import Curve, Platt
+from tagwright.combining.confidence import Curve
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.reranked import Reranked, RerankOptions
+from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import Contributions, Step
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
@@ -33,7 +33,7 @@ class Says(Stage):
 
 
 FOUND = Run.from_rows([{5: 9.0, 6: 8.0, 7: 7.0, 8: 6.0}, {5: 2.0, 6: 1.0}])
-OPTIONS = RerankOptions(by="llm", candidates=3, weight=1.0, center=6.0)
+AGAIN = Reranked(by="llm", candidates=3, weight=1.0, center=6.0)
 
 
 def pool(said: Sequence[dict[int, float]]) -> tuple[CandidatePool, Says]:
@@ -54,7 +54,7 @@ def ranked(pool: CandidatePool, *steps: Step) -> Run:
 
 def test_only_the_first_candidates_are_asked_about_and_the_others_keep_their_scores() -> None:
     asked, stage = pool([{5: 1, 7: 9}, {}])
-    run = ranked(asked, Reranked(OPTIONS))
+    run = ranked(asked, AGAIN)
     assert stage.asked == [[5, 6, 7], [5, 6]]
     assert run[0][0].tolist() == [7, 6, 8, 5]  # 7 + 3, 8, 6, 9 - 5
     assert run[0][1].tolist() == [10, 8, 6, 4]
@@ -64,7 +64,7 @@ def test_only_the_first_candidates_are_asked_about_and_the_others_keep_their_sco
 
 def test_what_each_stage_adds_is_the_score() -> None:
     asked, _ = pool([{5: 1, 7: 9}, {}])
-    first, again = WeightedSum(), Reranked(OPTIONS)
+    first, again = WeightedSum(), AGAIN
     before = asked.without("llm")
     added = first.explain(before, FOUND, Contributions.nothing(FOUND))
     found = again.explain(asked, first.apply(before, FOUND), added)
@@ -72,21 +72,10 @@ def test_what_each_stage_adds_is_the_score() -> None:
     assert {each.feature: each.added for each in found.of(0, [7])[7]} == {"words": 7.0, "llm": 3.0}
 
 
-def test_confidences_are_learned_but_where_the_stage_says_nothing() -> None:
-    asked, _ = pool([{5: 1, 7: 9}, {}])
-    curve = Curve(intercept=-1.0)
-    plain = ranked(asked, curve)
-    assert plain.confidences is not None
-    run = ranked(asked, curve, Reranked(OPTIONS, Platt(1.0, -8.0)))
-    assert run.confidences is not None
-    assert run.confidences[1] == pytest.approx(0.5)  # a score of 8
-    assert run.confidences[4:].tolist() == plain.confidences[4:].tolist()
-
-
-def test_confidences_that_were_not_learned_stay_in_their_order() -> None:
+def test_confidences_stay_in_their_order() -> None:
     asked, _ = pool([{8: 9, 5: 1}, {}])
     curve = Curve(slope=1.0)
-    plain, run = ranked(asked, curve), ranked(asked, curve, Reranked(OPTIONS))
+    plain, run = ranked(asked, curve), ranked(asked, curve, AGAIN)
     assert plain.confidences is not None
     assert run.confidences is not None
     assert run.labels.tolist() != plain.labels.tolist()
@@ -100,17 +89,16 @@ def test_what_was_read_for_a_confidence_is_not_said_of_the_label_that_gets_it() 
     before = curve.explain(asked, run, Contributions.nothing(run))
     assert before.estimates
     assert before.estimates.of(0, [6])[6].features[1] == ("score", 8.0)
-    found = Reranked(OPTIONS).explain(asked, curve.apply(asked, run), before).estimates
+    found = AGAIN.explain(asked, curve.apply(asked, run), before).estimates
     assert found
     assert found.of(0, [6]) == {6: ("a logistic curve, learned from labelled documents; in the order of llm", ())}
 
 
 def test_it_is_saved_and_loaded() -> None:
-    step = Reranked(OPTIONS, Platt(1.0, -8.0))
-    assert again(step, []) == step
+    assert again(AGAIN, []) == AGAIN
 
 
 def test_a_stage_that_is_not_there_is_refused() -> None:
     with pytest.raises(ConfigError, match='"llm" is to rank again, the re-rankers are none'):
-        Reranked(OPTIONS).check(["words"], [])
-    assert Reranked(OPTIONS).check(["words"], ["llm"]) == ("llm",)
+        AGAIN.check(["words"], [])
+    assert AGAIN.check(["words"], ["llm"]) == ("llm",)

@@ -66,11 +66,9 @@ class Stub:
             handler.end_headers()
             return
         message = {"role": "assistant", "content": answer if isinstance(answer, str) else None}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        completion: dict[str, Any] = {"choices": [{"message": message}], "usage": usage}
+        completion: dict[str, Any] = {"choices": [{"message": message}]}
         if decides and isinstance(answer, str):
-            tokens = {"input_tokens": 90, "output_tokens": 0}
-            completion = {"model": "stub", "answers": json.loads(answer), "usage": tokens}
+            completion = {"model": "stub", "answers": json.loads(answer)}
         sent = answer if isinstance(answer, bytes) else json.dumps(completion).encode()
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(sent)))

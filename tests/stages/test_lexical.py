@@ -143,10 +143,9 @@ def test_words_are_compared_by_stem() -> None:
     ("text", "stem"),
     [("the study of bees", "english"), ("die Biene und der Honig", "german"), ("die Biene", "german+english")],
 )
-def test_stop_words_of_the_language_count_only_when_asked_for(text: str, stem: str) -> None:
+def test_stop_words_of_the_language_do_not_count(text: str, stem: str) -> None:
     items = labels("The Who", "Die Brücke", "Wasp")
     assert not row(Lexical(items, LexicalOptions(stem=stem))(documents(text)))
-    assert row(Lexical(items, LexicalOptions(stem=stem, stop_words=True))(documents(text)))
 
 
 def compounds(ngrams: float) -> Lexical:

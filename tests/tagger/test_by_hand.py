@@ -19,7 +19,7 @@ from tagwright.combining.confidence import Confidence, Curve, Mapped, fit_score_
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Step
-from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, By, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger
@@ -130,7 +130,7 @@ def test_a_label_that_a_reranker_knows_nothing_of_gets_no_rank_from_it() -> None
         (LabelFree, {"labels_per_document": "3"}, 'labels_per_document is "3", expected a number'),
         (PoolOptions, {"limit": 0}, "limit is 0, expected at least 1"),
         (PoolOptions, {"exclude": "dense"}, 'exclude is "dense", expected a list, each a text'),
-        (AppendOptions, {"keep": 0}, "keep is 0, expected at least 1"),
+        (AppendLabels, {"keep": 0}, "keep is 0, expected at least 1"),
         (FeatureOptions, {"candidates": 0}, "candidates is 0, expected at least 1"),
         (FeatureOptions, {"exclude_self": 1}, "exclude_self is 1, expected true or false"),
     ],
@@ -179,7 +179,7 @@ def test_reciprocal_ranks_of_two_rerankers_are_those_of_futex() -> None:
 @pytest.mark.parametrize(("keep", "expected"), [(1, [2, 0, 1]), (None, [2, 1, 0])])
 def test_the_labels_of_another_stage_follow_in_their_own_order(keep: int | None, expected: list[int]) -> None:
     retrievers = {"first": Fixed({2: 2.0, 1: 1.0}), "after": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
-    steps = (WeightedSum(), AppendLabels(AppendOptions(by="after", keep=keep)))
+    steps = (WeightedSum(), AppendLabels(by="after", keep=keep))
     run = Tagger(LABELS, retrievers, {}, PoolOptions(exclude=("after",)), steps).tag(DOCUMENTS[:1])
     assert run.labels.tolist() == expected
     np.testing.assert_allclose(run.scores, [1, 1 / 2, 1 / 3], rtol=1e-6)
@@ -189,7 +189,7 @@ def test_labels_that_follow_are_as_sure_as_their_place_makes_them() -> None:
     # the log odds -2 log rank + log 4 are those of 4, 1 and 4/9
     curve = Curve(intercept=math.log(4.0), slope_of_scores=2.0, log_scores=True)
     retrievers = {"first": Fixed({2: 2.0, 1: 1.0}), "after": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
-    steps = (WeightedSum(), AppendLabels(AppendOptions(by="after")), curve)
+    steps = (WeightedSum(), AppendLabels(by="after"), curve)
     run = Tagger(LABELS, retrievers, {}, PoolOptions(exclude=("after",)), steps).tag(DOCUMENTS[:1])
     assert run.labels.tolist() == [2, 1, 0]
     assert run.confidences == pytest.approx([4 / 5, 1 / 2, 4 / 13], abs=1e-6)
@@ -204,7 +204,7 @@ def test_labels_that_follow_are_as_sure_as_their_place_makes_them() -> None:
         ({"steps": (WeightedSum(weights={"a": 0.0, "b": 0.0}),)}, "every stage has weight 0"),
         ({"steps": (WeightedSum(language_trust={"a": "c"}),)}, "language_trust names c, the stages are a, b"),
         (
-            {"steps": (WeightedSum(), AppendLabels(AppendOptions(by="c")))},
+            {"steps": (WeightedSum(), AppendLabels(by="c"))},
             'by is "c", expected a retriever: a, b',
         ),
         ({"retrievers": {"..": Fixed({})}}, 'a stage is called "..", expected a name'),
@@ -296,7 +296,7 @@ def test_the_parts_of_a_sum_are_said_in_a_line() -> None:
     both = WeightedSum(weights={"a": 0.5})
     assert both.describe(["a", "b"]) == "a 0.5, b 1; combined by evidence"
     assert both.describe(["a"]) == "a 0.5"
-    tagger = Tagger(LABELS, {"a": Fixed({}), "c": Fixed({})}, steps=(both, AppendLabels(AppendOptions(by="c"))))
+    tagger = Tagger(LABELS, {"a": Fixed({}), "c": Fixed({})}, steps=(both, AppendLabels(by="c")))
     assert tagger.description == "a 0.5; followed by c"
 
 
@@ -305,7 +305,7 @@ def test_the_parts_of_a_sum_are_said_in_a_line() -> None:
     [
         ((WeightedSum(),), False),
         ((WeightedSum(), Curve(slope=1.0)), True),
-        ((WeightedSum(), AppendLabels(AppendOptions(by="b")), Curve(slope=1.0, log_scores=True)), True),
+        ((WeightedSum(), AppendLabels(by="b"), Curve(slope=1.0, log_scores=True)), True),
     ],
     ids=["sum", "fitted", "followed"],
 )

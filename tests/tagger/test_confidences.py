@@ -10,7 +10,7 @@ from tests.fixed import Fixed
 
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.steps import Step
-from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger
 from tagwright.tagger.confidences import with_confidences
@@ -21,7 +21,7 @@ DOCUMENTS = [Document(str(number), "a text") for number in range(40)]
 SUM = WeightedSum(by="ranks", rank_constant=0, weights={"first": 1.0, "after": 0.0})
 
 
-FOLLOWED = AppendLabels(AppendOptions(by="after"))
+FOLLOWED = AppendLabels(by="after")
 
 
 def tagger(*steps: Step) -> Tagger:

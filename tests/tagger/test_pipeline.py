@@ -19,7 +19,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright import tagger as module
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.saved import ARRAY, FOLDER
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -310,7 +310,7 @@ def test_a_tagger_of_another_format_is_a_model_error_that_says_what_to_do(words:
 
 
 def test_a_followed_sum_is_saved_with_the_tagger(words: Tagger, tmp_path: Path) -> None:
-    steps = (WeightedSum(by="ranks", rank_constant=0), AppendLabels(AppendOptions(by="tfidf", keep=2)))
+    steps = (WeightedSum(by="ranks", rank_constant=0), AppendLabels(by="tfidf", keep=2))
     tagger = replace(words, pool=PoolOptions(exclude=("tfidf",)), steps=steps)
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")

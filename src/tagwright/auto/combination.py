@@ -272,7 +272,7 @@ def _without_appended(steps: Sequence[Step]) -> tuple[Step, ...]:
     if appended is None:
         return tuple(steps)
     kept = [step for step in steps if step is not appended]
-    return with_weights(kept, {appended.options.by: 0.0})
+    return with_weights(kept, {appended.by: 0.0})
 
 
 def _ranked_first(steps: Sequence[Step]) -> tuple[Step, ...]:

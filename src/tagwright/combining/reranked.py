@@ -1,22 +1,24 @@
 """Re-rank the first candidates by a stage that is too slow for all of them. A step of a ranking."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 
-from tagwright.combining.confidence import ScoreMap, score_map_of
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative
 from tagwright.errors import ConfigError
-from tagwright.types import Doubles, Floats, Label, Run
+from tagwright.types import Doubles, Floats, Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerankOptions(Checked):
-    """How far the stage is trusted. Raises ConfigError for a value that cannot work."""
+class Reranked(Checked, Step):
+    """Add the scores of a re-ranker to those of the first candidates. It permutes confidences, so it follows them.
+
+    A candidate without a score keeps its place; a document without any keeps ranking and confidences. The confidences
+    so far are given by rank, the surest to what is first now.
+    """
 
     by: str = ""
     "The re-ranker. Its scores are positive; 0 says nothing of a candidate."
@@ -30,39 +32,30 @@ class RerankOptions(Checked):
     center: NotNegative = 0.0
     "The score of the stage that adds nothing; less lowers a candidate."
 
-
-@dataclass(frozen=True)
-class Reranked(Step):
-    """Add the scores of a re-ranker to those of the first candidates. It permutes confidences, so it follows them.
-
-    A candidate without a score keeps its place; a document without any keeps ranking and confidences. confidence: maps
-    scores to probabilities of being right; None: the confidences so far are given by rank, the surest to what is first
-    now.
-    """
-
-    options: RerankOptions
-    confidence: ScoreMap | None = None
-
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Raise ConfigError where the stage is no re-ranker."""
-        if self.options.by not in rerankers:
+        if self.by not in rerankers:
             known = ", ".join(rerankers) or "none"
-            raise ConfigError(f'"{self.options.by}" is to rank again, the re-rankers are {known}')
-        return (self.options.by,)
+            raise ConfigError(f'"{self.by}" is to rank again, the re-rankers are {known}')
+        return (self.by,)
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:
         """Rank the best candidates again."""
-        by, head = self.options.by, run.top(self.options.candidates)
+        by, head = self.by, run.top(self.candidates)
         said = Run(head.indptr, head.labels, pool.stages[by].score(pool.readings[by], head))
         pool.remember(by, said)
-        again = add_reranking(run, said.scores_of(run), self.options)
+        again = run.rescored(run.scores + self.points(said.scores_of(run)))
         if run.confidences is None:
             return again
-        sure = run.confidences[np.lexsort((-run.confidences, run.rows))]
-        if self.confidence:
-            answered = np.bincount(said.rows, said.scores > 0, len(said)) > 0
-            sure = np.where(answered[again.rows], self.confidence(again.scores), sure).astype(np.float32)
-        return replace(again, confidences=sure)
+        return replace(again, confidences=run.confidences[np.lexsort((-run.confidences, run.rows))])
+
+    def points(self, said: Floats) -> Doubles:
+        """(suggestions,) what the scores of the stage add; nothing for a score of 0.
+
+        >>> Reranked(weight=0.5, center=6.0).points(np.array([0, 11, 1], np.float32)).tolist()
+        [0.0, 2.5, -2.5]
+        """
+        return np.asarray(np.where(said > 0, self.weight * (said.astype(np.float64) - self.center), 0.0), np.float64)
 
     def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:
         """Return what each stage or group of features adds to each score, and the stage, if those before are known.
@@ -70,7 +63,7 @@ class Reranked(Step):
         The stage scores the first candidates of the ranking, and no others, unless it has. What was read for a
         confidence is not said, as it was read of another label.
         """
-        by = self.options.by
+        by = self.by
         if not pool.has_scored(by):
             self.apply(pool, run)
         made = before.estimates
@@ -78,30 +71,9 @@ class Reranked(Step):
         if not before.names:
             return replace(before, estimates=estimates)
         said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(before.candidates)
-        columns = np.column_stack([before.added, points(said, self.options)])
+        columns = np.column_stack([before.added, self.points(said)])
         return Contributions(before.candidates, (*before.names, by), columns, estimates)
 
     def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
         """Return what ranks before, and what ranks again."""
-        options = self.options
-        return f"{before}; the first {options.candidates} again by {options.by} {options.weight:g}"
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:  # noqa: ARG003
-        """Make the step of a saved state."""
-        confidence = state["confidence"]
-        return cls(RerankOptions(**state["options"]), confidence and score_map_of(confidence))
-
-
-def points(said: Floats, options: RerankOptions) -> Doubles:
-    """(suggestions,) what the scores of the stage add; nothing for a score of 0.
-
-    >>> points(np.array([0, 11, 1], np.float32), RerankOptions(weight=0.5, center=6.0)).tolist()
-    [0.0, 2.5, -2.5]
-    """
-    return np.asarray(np.where(said > 0, options.weight * (said.astype(np.float64) - options.center), 0.0), np.float64)
-
-
-def add_reranking(ranked: Run, said: Floats, options: RerankOptions) -> Run:
-    """The candidates with what the scores of the stage (suggestions,) add to theirs; without confidences."""
-    return ranked.rescored(ranked.scores + points(said, options))
+        return f"{before}; the first {self.candidates} again by {self.by} {self.weight:g}"

@@ -130,8 +130,11 @@ def _compare_trust(trusted: Mapping[str, Floats | None]) -> dict[str, Floats | N
 
 
 @dataclass(frozen=True, kw_only=True)
-class AppendOptions(Checked):
-    """Which labels follow, and after how many. Raises ConfigError for a value that cannot work."""
+class AppendLabels(Checked, Step):
+    """The labels of another stage follow those of the ranking (FuTex Example 3.1), scored 1 / rank.
+
+    Confidences after it use the logarithm of the rank: a curve over 1 / rank fits them worse.
+    """
 
     by: str = ""
     "The retriever whose labels follow in their own order; it counts for nothing else."
@@ -139,27 +142,15 @@ class AppendOptions(Checked):
     keep: AtLeastOne | None = None
     "How many labels of the sum stay before those that follow; None: all. Those that do not stay come last."
 
-
-@dataclass(frozen=True)
-class AppendLabels(Step):
-    """The labels of another stage follow those of the ranking (FuTex Example 3.1), scored 1 / rank.
-
-    Confidences after it use the logarithm of the rank: a curve over 1 / rank fits them worse.
-    """
-
-    options: AppendOptions
-
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Raise ConfigError where the stage that follows is no retriever."""
-        if self.options.by not in retrievers:
-            raise ConfigError(f'by is "{self.options.by}", expected a retriever: {", ".join(retrievers)}')
-        return (self.options.by,)
+        if self.by not in retrievers:
+            raise ConfigError(f'by is "{self.by}", expected a retriever: {", ".join(retrievers)}')
+        return (self.by,)
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:
         """Return the labels of the ranking, then those of the stage that follows."""
-        both = append_labels(
-            run if self.options.keep is None else run.top(self.options.keep), pool.found[self.options.by]
-        )
+        both = append_labels(run if self.keep is None else run.top(self.keep), pool.found[self.by])
         return append_labels(both, run)
 
     def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:  # noqa: ARG002
@@ -168,4 +159,4 @@ class AppendLabels(Step):
 
     def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
         """Return what goes before, and what follows."""
-        return f"{before}; followed by {self.options.by}"
+        return f"{before}; followed by {self.by}"

@@ -40,9 +40,6 @@ MANY = 20
 FAILURES, PAUSE = 5, 60.0
 "After this many failures one after the other, no call is made for so many seconds."
 
-CHARACTERS = 4
-"Characters of a token, roughly, until the server says how many tokens there were."
-
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
@@ -59,21 +56,12 @@ class Request:
     instructions: str
     content: Mapping[str, Any]
     schema: Mapping[str, Any]
-    answer: int = 100
-    "Tokens that the answer has, about."
     questions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """The user's message. As JSON, no text in it can end where it is not to end."""
         return json.dumps(self.content, ensure_ascii=False)
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of request and answer, about. A decision model reads the content for each question."""
-        if self.questions:
-            return sum(len(self.text) + len(question) for question in self.questions.values()) // CHARACTERS
-        return (len(self.instructions) + len(self.text)) // CHARACTERS + self.answer
 
 
 class NoAnswerError(Exception):
@@ -90,14 +78,13 @@ class NoAnswerError(Exception):
 class Client:
     """A language model at an address. Threads may share it; all of them together make `parallel` calls at a time.
 
-    key: sent as a bearer token. delay: seconds before a call is repeated the first time. calls, tokens: used of the
-    budget so far. Raises ConfigError for an address that is not of HTTP.
+    key: sent as a bearer token. delay: seconds before a call is repeated the first time. calls: made so far. Raises
+    ConfigError for an address that is not of HTTP.
     """
 
     def __init__(self, address: str, key: str, options: LlmOptions, delay: float = 1.0) -> None:
         require("a language model", "httpx")
-        self.options, self._delay, self.calls, self.tokens = options, delay, 0, 0
-        self._began: float | None = None  # when the first call was made, by `time.monotonic`
+        self.options, self._delay, self.calls = options, delay, 0
         self._failures, self._silent = 0, 0.0  # failures one after the other; no call before this time
         self._address, self._key = _check_address(address), key
         self._lock, self._slots = threading.Lock(), threading.BoundedSemaphore(options.parallel)
@@ -124,7 +111,7 @@ class Client:
             if keeps_documents() and answer is not None:  # one that cannot be used is asked for again
                 user_cache().put(KIND, {keys[place]: text.encode()})
 
-        self._run(call, wanted, sum(requests[place].tokens for place in wanted))
+        self._run(call, wanted)
         replies = [answers.get(key) for key in keys]
         if invalid := len(requests) - sum(failures.values()) - sum(reply is not None for reply in replies):
             failures["no valid answer"] = invalid
@@ -133,14 +120,13 @@ class Client:
             _log.warning("the language model answered nothing for %s, which %s (%s)", count, without, why)
         return replies
 
-    def _run(self, call: Callable[[int], None], places: Sequence[int], tokens: int) -> None:
+    def _run(self, call: Callable[[int], None], places: Sequence[int]) -> None:
         """Make the calls side by side, and show what they cost. The first of many is made alone, to see how long."""
-        before, started, side_by_side = (self.calls, self.tokens), time.monotonic(), self.options.parallel
+        before, started, side_by_side = self.calls, time.monotonic(), self.options.parallel
         if many := len(places) >= MANY:
             call(places[0])
             seconds = (time.monotonic() - started) * len(places) / side_by_side
-            cost = f"{len(places):,} calls, about {tokens:,} tokens and {seconds:.0f} s with {side_by_side} at a time"
-            note(f"language model: {cost}")
+            note(f"language model: {len(places):,} calls, about {seconds:.0f} s with {side_by_side} at a time")
         rest, pool = places[many:], ThreadPoolExecutor(side_by_side)
         try:
             with bar("language model", len(rest)) as done:
@@ -149,52 +135,41 @@ class Client:
         finally:
             pool.shutdown(cancel_futures=True)
         if many:
-            calls, tokens = self.calls - before[0], self.tokens - before[1]
-            note(f"language model: {calls:,} calls, {tokens:,} tokens, {time.monotonic() - started:.0f} s")
+            note(f"language model: {self.calls - before:,} calls, {time.monotonic() - started:.0f} s")
 
     def _call(self, request: Request) -> str:
         """The text of the answer. Raises NoAnswerError after all attempts, and where the budget is used up."""
         for attempt in range(self.options.retries + 1):
             with self._slots:
-                self._reserve(request.tokens)
-                tokens, failed = None, False
+                self._count_call()
+                failed = False
                 try:
-                    text, tokens = self._post(request)
-                    return text
+                    return self._post(request)
                 except NoAnswerError as error:
                     failed = error.server
                     if not error.again or attempt == self.options.retries:
                         raise
                 finally:
-                    self._settle(request.tokens, tokens, failed=failed)
+                    self._count_failure(failed=failed)
             time.sleep(self._delay * 2**attempt)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _reserve(self, tokens: int) -> None:
+    def _count_call(self) -> None:
         """Count a call before it is made, so that calls side by side stay within the budget. Raises NoAnswerError."""
-        options, now = self.options, time.monotonic()
         with self._lock:
-            spent = {
-                "calls": options.calls is not None and self.calls >= options.calls,
-                "tokens": options.tokens is not None and self.tokens + tokens > options.tokens,
-                "seconds": options.seconds is not None and now - (self._began or now) >= options.seconds,
-            }
-            if over := next((name for name, is_over in spent.items() if is_over), None):
-                raise NoAnswerError(f"the budget of {over} is used up: llm.{over}={getattr(options, over):g}")
-            if now < self._silent:
+            if self.options.calls is not None and self.calls >= self.options.calls:
+                raise NoAnswerError(f"the budget of calls is used up: llm.calls={self.options.calls}")
+            if time.monotonic() < self._silent:
                 raise NoAnswerError("the server failed repeatedly")
-            self.calls, self.tokens, self._began = self.calls + 1, self.tokens + tokens, self._began or now
+            self.calls += 1
 
-    def _settle(self, reserved: int, tokens: int | None, *, failed: bool) -> None:
-        """Correct what was reserved by what was used, and count failures."""
+    def _count_failure(self, *, failed: bool) -> None:
         with self._lock:
-            if tokens is not None:
-                self.tokens += tokens - reserved
             self._failures = self._failures + 1 if failed else 0
             if self._failures >= FAILURES:
                 self._failures, self._silent = 0, time.monotonic() + PAUSE
 
-    def _post(self, request: Request) -> tuple[str, int | None]:
+    def _post(self, request: Request) -> str:
         """One call, see `_reply`. Raises NoAnswerError.
 
         What the server says of an error is not shown: it may repeat the document.
@@ -315,32 +290,20 @@ def _check_address(address: str) -> str:
     return address.rstrip("/")
 
 
-def _reply(body: bytes) -> tuple[str, int | None]:
-    """The text of a chat completion, and the tokens of request and answer; None where the server does not say.
-
-    A refusal is an empty text. Raises NoAnswerError for anything else.
-    """
+def _reply(body: bytes) -> str:
+    """The text of a chat completion. A refusal is an empty text. Raises NoAnswerError for anything else."""
     try:
-        completion = json.loads(body)
-        text = completion["choices"][0]["message"]["content"]
-        tokens = _count_used_tokens(completion, "prompt_tokens", "completion_tokens")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        text = json.loads(body)["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise NoAnswerError("an answer is no chat completion") from None
     if not isinstance(text, str | None):
         raise NoAnswerError("an answer is no chat completion")
-    return (text or "").encode("utf-8", "replace").decode(), tokens
+    return (text or "").encode("utf-8", "replace").decode()
 
 
-def _decisions(body: bytes) -> tuple[str, int | None]:
-    """The answers of a decision model as JSON, and the tokens. Raises NoAnswerError as `_reply` does."""
+def _decisions(body: bytes) -> str:
+    """The answers of a decision model as JSON. Raises NoAnswerError as `_reply` does."""
     try:
-        decided = json.loads(body)
-        return json.dumps(decided["answers"]), _count_used_tokens(decided, "input_tokens", "output_tokens")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return json.dumps(json.loads(body)["answers"])
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise NoAnswerError("an answer holds no decisions") from None
-
-
-def _count_used_tokens(answer: Mapping[str, Any], *names: str) -> int | None:
-    tokens = [(answer.get("usage") or {}).get(name) for name in names]
-    counted = [token for token in tokens if isinstance(token, int) and 0 <= token < 1 << 31]
-    return sum(counted) if len(counted) == len(tokens) else None

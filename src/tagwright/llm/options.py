@@ -39,12 +39,6 @@ class LlmOptions(Checked):
     calls: AtLeastOne | None = None
     "The most calls of a process; what is not answered then is done without the model."
 
-    tokens: AtLeastOne | None = None
-    "The most tokens of a process, of prompts and answers."
-
-    seconds: Positive | None = None
-    "The most seconds in which a process begins calls, from the first one on."
-
     parallel: AtLeastOne = 4
     "Calls at the same time."
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability, Range
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
@@ -307,7 +307,7 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
         ensemble,
         retrievers={**ensemble.retrievers, "classifier": trees},
         pool=replace(ensemble.pool, exclude=("classifier",)),
-        steps=(*ensemble.steps, AppendLabels(AppendOptions(by="classifier", keep=keep))),
+        steps=(*ensemble.steps, AppendLabels(by="classifier", keep=keep)),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability
+from tagwright.core.checked import AtLeastOne, Checked, NotNegative
 from tagwright.data.bags import count_words, smooth_idf
 from tagwright.data.sparse_arrays import Matrix, largest_cells, matrix_of, matrix_state
 from tagwright.data.string_table import StringIndex
@@ -51,12 +51,6 @@ class LexicalOptions(Checked):
     weighting: Literal["bm25", "tfidf"] = "bm25"
     "BM25 (MICoL Eq. 1), or the cosine of TF-IDF vectors."
 
-    k1: NotNegative = 1.5
-    "BM25's k1, the saturation of repeated words in a label text; the paper's value."
-
-    b: Probability = 0.75
-    "BM25's b, the length normalisation of label texts, 0 to 1; the paper's value."
-
     k: AtLeastOne | None = 100
     "The most candidates of a document; None: no limit."
 
@@ -76,10 +70,6 @@ class LexicalOptions(Checked):
 
     lemmas: bool = False
     "Whether words are compared by their lemmas where a dictionary has them, see `text.lemmas`."
-
-    stop_words: bool = False
-    """Whether words like "the" count. They name no topic, and in short label names they are so rare that they would get
-    the largest weights."""
 
     ngrams: NotNegative = 0.0
     """TF-IDF: the weight of the character n-grams of a word relative to the word; 0 leaves them out. They match parts
@@ -111,7 +101,7 @@ class Lexical(Retriever, ComparesWords):
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
         names = (name for label in labels for name in label.searched)
-        stopped = frozenset() if options.stop_words else stop_words(parse_all(options.stem), names)
+        stopped = stop_words(parse_all(options.stem), names)
         numbers = defaultdict[str, int](count().__next__)  # term -> number; a new term gets the next one
         terms_of, fold = _make_terms_of(stopped, options), make_fold(options.stem)
         label_texts = (label.text if options.label_text == "text" else label.described for label in labels)
@@ -120,7 +110,7 @@ class Lexical(Retriever, ComparesWords):
         frequencies = np.bincount(counts.indices, minlength=len(numbers))
         if options.weighting == "bm25":
             weights = bm25_idf(frequencies, len(labels))
-            items = _bm25_matrix(counts, weights, options)
+            items = _bm25_matrix(counts, weights)
         else:
             factors = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in numbers], np.float64)
             weights = factors * smooth_idf(frequencies, len(labels))
@@ -360,10 +350,10 @@ def _join_ngrams(grams: Sequence[str]) -> str:
     return "".join([*(gram[1] for gram in grams), *(gram[2:] for gram in grams[-1:])]).strip("<>")
 
 
-def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:
+def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64]) -> Matrix:
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     length = np.repeat(lengths, np.diff(counts.indptr))
-    weights = bm25(counts.data, length, float(lengths.mean()), idf[counts.indices], options.k1, options.b)
+    weights = bm25(counts.data, length, float(lengths.mean()), idf[counts.indices])
     return _with_data(counts, weights)
 
 

@@ -80,7 +80,7 @@ class LlmRanking(Stage):
         ends = (1, len(labels) + 1), (0, BEST + 1)
         label, score = ({"type": "integer", "enum": list(range(*bounds))} for bounds in ends)
         form = schema(scores=array(schema(label=label, score=score)))
-        return Request(self.prompt, {"labels": shown, "document": text}, form, 20 + 14 * len(labels))
+        return Request(self.prompt, {"labels": shown, "document": text}, form)
 
 
 def valid_scores(text: str, size: int) -> dict[int, float] | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tagwright.combining.reranked import Reranked, RerankOptions
+from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
@@ -23,6 +23,6 @@ def with_model(tagger: Tagger, options: LlmOptions) -> Tagger:
     client(options)  # says at once what is wrong with the address
     if find_last(tagger.steps, WeightedSum) is None:
         raise ConfigError(f"a language model cannot rank again what {tagger.description} ranks; train it anew")
-    how = RerankOptions(by=LLM_RANKING, candidates=options.candidates, weight=options.weight, center=1 + BEST / 2)
+    again = Reranked(by=LLM_RANKING, candidates=options.candidates, weight=options.weight, center=1 + BEST / 2)
     rerankers = {**tagger.rerankers, LLM_RANKING: LlmRanking(tagger.vocabulary, options)}
-    return replace(tagger, rerankers=rerankers, steps=(*tagger.steps, Reranked(how)))
+    return replace(tagger, rerankers=rerankers, steps=(*tagger.steps, again))

@@ -14,7 +14,7 @@ from tests.server.conftest import BEES, reviewing, word_tagger
 
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.steps import find_last
-from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.versions import in_use, model_names, put_in_use
 from tagwright.data.corpus import text_digests
 from tagwright.errors import ConfigError
@@ -381,7 +381,7 @@ def every_kind() -> list[Tagger]:
     gold = untrained.vocabulary.gold(documents)
     learned = replace(refit_combiner(untrained, labelled), training={"auto": {}})  # as `train auto` combines
     assert find_last(learned.steps, LearnedCombiner)
-    steps = (WeightedSum(weights={"tfidf": 1.0}), AppendLabels(AppendOptions(by="exact_match")))
+    steps = (WeightedSum(weights={"tfidf": 1.0}), AppendLabels(by="exact_match"))
     appended = replace(untrained, steps=steps)
     return [learned, svm.fit(documents * 2, untrained.vocabulary, gold=Run.concat([gold, gold])), appended]
 
