@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -33,3 +34,10 @@ class Fixed(Retriever):
 
     def with_labels(self, labels: Sequence[Label]) -> Fixed:  # noqa: ARG002
         return self
+
+    def state(self) -> Mapping[str, Any]:
+        raise AssertionError("a stage that no package registers is not saved")
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Fixed:  # noqa: ARG003
+        raise AssertionError("a stage that no package registers is not saved")
