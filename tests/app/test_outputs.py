@@ -174,7 +174,7 @@ def test_an_input_is_known_through_patterns_folders_and_links(here: Path, source
 
 
 def test_what_the_library_writes_replaces_no_review_and_no_part_of_a_model(here: Path) -> None:
-    files = ["other.sqlite", "model/manifest.json", "model/vocabulary/names.npy"]
+    files = ["other.sqlite", "model/manifest.json", "model/vocabulary/names/text.npy"]
     for file in files:
         before = Path(file).read_bytes()
         with pytest.raises(OccupiedError, match="choose another name"):

@@ -66,21 +66,6 @@ def test_labels_that_a_transformer_has_not_read_yet_are_kept_as_such(
     assert run(*ON, "--set", f"encoder={encoder}") == first
 
 
-def test_what_is_said_of_a_file_is_said_again(
-    run: Command, desk: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    (desk / "many.csv").write_text("uri,name\n" + "".join(f"http://x.org/{n},{name}\n" for n, name in enumerate(NAMES)))
-    with (desk / "many.csv").open("a") as file:
-        file.write("http://x.org/none,\n")
-    asked = ("suggest", "docs.jsonl", "--labels", "many.csv", *STAGES)
-    first = run(*asked)
-    (said,) = caplog.messages
-    assert "1 of 1332 labels are deprecated" in said
-    refuse(monkeypatch)
-    assert run(*asked) == first
-    assert caplog.messages == [said, said]
-
-
 def test_a_changed_file_is_read_again(run: Command, many: Path) -> None:
     run(*ON, *STAGES)
     text = many.read_text().replace('"honey flower bee"', '"bee hotel"')

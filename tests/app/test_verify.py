@@ -24,14 +24,14 @@ def test_damage_in_a_large_file_is_found_by_verify_and_not_by_loading(
     model = tmp_path / "model"
     zero_shot(["Bees", "Banks"], stages=["exact_match"], language="en").save(model)
     assert run("labels", "--verify", "--model", str(model)).out == f"{model}: whole, 2 labels\n"
-    names = model / "vocabulary" / "names.npy"
+    names = model / "vocabulary" / "names" / "text.npy"
     names.write_bytes(names.read_bytes().replace(b"Banks", b"Banks".swapcase()))
     assert api.load(model).vocabulary[1].name == "bANKS"
-    with pytest.raises(ModelError, match=r"the checksum of vocabulary/names.npy differs"):
+    with pytest.raises(ModelError, match=r"the checksum of vocabulary/names/text.npy differs"):
         api.load(model, verify=True)
     outcome = run("labels", "--verify", "--model", str(model))
     assert (outcome.code, outcome.out) == (2, "")
-    assert "is damaged (the checksum of vocabulary/names.npy differs)" in outcome.err
+    assert "is damaged (the checksum of vocabulary/names/text.npy differs)" in outcome.err
 
 
 def test_a_vocabulary_that_changed_is_noticed(run: Command, desk: Path) -> None:

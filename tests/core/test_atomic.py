@@ -18,7 +18,7 @@ from tests.boxes import names, number, save
 
 from tagwright.core import atomic
 from tagwright.core.atomic import check_replaceable, read_whole, replace_file, replace_folder
-from tagwright.core.saved import read_array, read_manifest, write_manifest
+from tagwright.core.saved import read_manifest, read_state, write_manifest
 from tagwright.errors import ModelError, TagwrightError
 
 
@@ -215,7 +215,7 @@ def test_nothing_is_put_back_or_locked_where_nothing_can_be_written(
         number(tmp_path / "box")
     with pytest.raises(TagwrightError, match=r"cannot be written \(Permission denied\)"):
         check_replaceable(tmp_path / "box", "box")
-    assert read_array(tmp_path / ".box.previous", "values").tolist() == [7, 7, 7]
+    assert read_state(tmp_path / ".box.previous", "box")["values"].tolist() == [7, 7, 7]
 
 
 SCRATCH = """

@@ -100,7 +100,7 @@ def test_a_request_that_has_begun_is_answered_by_its_version(folder: Path) -> No
 def test_a_version_that_cannot_be_loaded_changes_nothing(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     model, follower = followed(folder, None)
     put_in_use(folder / "0002")
-    (folder / "0002" / "vocabulary" / "names.npy").unlink()
+    (folder / "0002" / "vocabulary" / "names" / "text.npy").unlink()
     follower.check()
     assert model.version == "bees 0001"
     assert "bees 0001 goes on answering: " in caplog.text

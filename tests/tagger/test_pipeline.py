@@ -220,7 +220,7 @@ def test_logs_and_what_file_managers_leave_are_replaced_and_need_not_stay(words:
     assert not (folder / "training.jsonl").exists()
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names.npy", "retrievers/tfidf/weights.npy"])
+@pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names/text.npy", "retrievers/tfidf/weights.npy"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"[1, 2]", b"\xff\x00"])
 def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: str, content: bytes | None) -> None:
     words.save(tmp_path / "saved")

@@ -15,7 +15,7 @@ from tagwright.app.arguments import Basis, Chosen, Reading
 from tagwright.core.checked import build
 from tagwright.core.display import plural
 from tagwright.core.progress import hint, silence, silence_log
-from tagwright.core.saved import VOCABULARY, read_manifest
+from tagwright.core.saved import VOCABULARY, read_state
 from tagwright.data.corpus import Corpus, repeated_id
 from tagwright.data.text_languages import with_names_in
 from tagwright.data.vocabulary import Vocabulary, label_test
@@ -198,8 +198,7 @@ def options_of(given: Reading) -> dict[str, Any]:
 def vocabulary(chosen: Basis) -> Vocabulary:
     """The labels of a file or of a saved tagger, which is not loaded itself."""
     if chosen.model and not chosen.labels:
-        read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
-        return Vocabulary.load(chosen.model / VOCABULARY)
+        return Vocabulary.from_state(read_state(chosen.model, "tagger")[VOCABULARY])
     return _labels_of_file(chosen.labels, chosen.language)
 
 

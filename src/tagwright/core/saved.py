@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from tagwright.core.atomic import exists
 from tagwright.core.checked import show
@@ -218,47 +218,6 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     return manifest
 
 
-def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write each array to `NAME.npy`."""
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
-
-
-def read_array(
-    folder: Path,
-    name: str,
-    dtype: DTypeLike | None = None,
-    shape: tuple[int | None, ...] | None = None,
-    *,
-    finite: bool = True,
-) -> NDArray[Any]:
-    """Memory-map `NAME.npy`.
-
-    dtype, shape: the expected ones, where a length of None means any. finite: check that numbers are finite. The
-    numbers of very large arrays are not checked, see CHECKED. The array is writable, as some libraries require, but
-    writing changes neither the file nor what other processes see. Raises ModelError when it is missing or damaged.
-    """
-    path = folder / f"{name}.npy"
-    try:
-        array = np.load(path, mmap_mode="c", allow_pickle=False)
-    except Exception as error:  # numpy parses the header as Python, which fails in many ways
-        raise ModelError(f"{path}: cannot be read ({error}); save the model again") from None
-    if not isinstance(array, np.ndarray):
-        raise ModelError(f"{path}: cannot be read (not one array); save the model again")
-    right = shape is None or (
-        len(shape) == array.ndim and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-    )
-    if not right or (dtype is not None and array.dtype != np.dtype(dtype)):
-        raise ModelError(
-            f"{path}: cannot be read (holds {array.shape} {array.dtype}, expected {shape or 'an array'} "
-            f"{np.dtype(dtype or array.dtype)}); save the model again"
-        )
-    array = array.view(np.ndarray)  # memmap's own operations are slow, and copies would be memmaps too
-    if finite and array.nbytes <= CHECKED and not _is_finite(array):
-        raise ModelError(f"{path}: cannot be read (holds numbers that are not finite); save the model again")
-    return array
-
-
 def digests(folder: Path) -> dict[str, list[Any]]:
     """Return sizes and checksums of the files below the folder, to detect damage; without manifests.
 
@@ -330,10 +289,3 @@ def digest(file: Path) -> str:
     except OSError as error:
         raise ModelError(f"{file}: cannot be read ({error.strerror}); save the model again") from None
     return checksum.hexdigest()
-
-
-def _is_finite(array: NDArray[Any]) -> bool:
-    """Whether all numbers are finite. Checks each: 0.03 s for 30,000 vectors."""
-    flat = array.reshape(-1)
-    blocks = range(0, len(flat), BLOCK) if array.dtype.kind == "f" else ()
-    return all(np.isfinite(flat[start : start + BLOCK]).all() for start in blocks)

@@ -9,15 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
 from itertools import chain, pairwise, repeat
-from pathlib import Path
 from typing import Any, Self, overload
 
 import numpy as np
 
-from tagwright.core.checked import show
-from tagwright.core.saved import read_array, write_arrays
-from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable, check_ends, check_places
-from tagwright.errors import ModelError
+from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable
 from tagwright.types import Ints, Label, Longs, Run
 
 FIELDS = tuple(field.name for field in fields(Label)[4:])
@@ -32,28 +28,20 @@ class StoredLabels(Sequence[Label]):
 
     by_id: id -> position. names: of all labels, one behind the other, and `label_names`, where those of each label
     end. broader: places in the ids, or, behind those, in `other_ids`, which are not in the vocabulary. by_name: the
-    places of folded names. Raises ModelError for arrays that are missing or damaged, also when a label is asked for.
+    places of folded names.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.by_id = StringIndex.load(folder, "ids")
-        size = len(self.by_id)
-        self.descriptions = StringTable.load(folder, "descriptions", size)
-        self.names = StringTable.load(folder, "names")
-        self.by_name = Lookup.load(folder, "names", len(self.names))
-        self._other_ids = StringTable.load(folder, "other_ids")
-        self._broader = read_array(folder, "broader", np.int32, (None,))
-        check_places(folder / "broader.npy", self._broader, size + len(self._other_ids))
-        self._name_ends = _read_ends(folder, "names", size, len(self.names))
-        self._broader_ends = _read_ends(folder, "broader", size, len(self._broader))
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self.by_id, self.names = StringIndex.from_state(state["ids"]), StringTable.from_state(state["names"])
+        self.descriptions, self._other_ids = map(StringTable.from_state, (state["descriptions"], state["other_ids"]))
+        self.by_name, self._broader = Lookup(**state["by_name"]), state["broader"]
+        if self._broader.min(initial=0) < 0:  # a matrix of links would read wherever they point
+            raise ValueError("a broader label has no place")
+        self._name_ends, self._broader_ends = state["name_ends"], state["broader_ends"]
         self._names = _Lists(self.names.between, self._name_ends)
         self._above = _Lists(partial(_read_placed, self._id, self._broader), self._broader_ends)
-        loaded = {field: _Lists.load(folder, _FILES.get(field, field), size) for field in FIELDS}
-        self._fields = {field: lists for field, lists in loaded.items() if lists is not None}
-        if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
-            raise ModelError(f"{folder}: damaged (a label has no name); save the model again")
-        self._one = lru_cache(1 << 14)(self._checked)  # documents of a corpus get the same labels again and again
-        self._folder = folder
+        self._fields = {field: _Lists.from_state(lists) for field, lists in state["fields"].items()}
+        self._one = lru_cache(1 << 14)(self._put_together)  # documents of a corpus get the same labels again and again
 
     def each(self, field: str) -> Iterator[Any]:
         """This one of `FIELDS` for each label in turn, without putting labels together."""
@@ -105,13 +93,8 @@ class StoredLabels(Sequence[Label]):
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
 
-    def _checked(self, position: int) -> Label:
-        """One label. Its id must lead to it, as suggestions rely on: checking all on loading would take too long."""
-        label = self._between(position, position + 1)[0]
-        if self.by_id.search(label.id) != position:
-            problem = f"damaged (the id {show(label.id)} does not lead to its label)"
-            raise ModelError(f"{self._folder / 'ids.npy'}: {problem}; save the model again")
-        return label
+    def _put_together(self, position: int) -> Label:
+        return self._between(position, position + 1)[0]
 
     def _between(self, start: int, end: int) -> list[Label]:
         fixed = zip(
@@ -139,29 +122,21 @@ class _Lists:
         self._texts, self._ends = texts, ends
 
     @classmethod
-    def load(cls, folder: Path, name: str, size: int) -> Self | None:
-        """Read what `write` wrote; None where no label has any."""
-        if not (folder / f"label_{name}.npy").exists():
-            return None
-        table = StringTable.load(folder, name)
-        if not (folder / f"{name}_places.npy").exists():
-            return cls(table.between, _read_ends(folder, name, size, len(table)))
-        places = read_array(folder, f"{name}_places", np.int32, (None,))
-        check_places(folder / f"{name}_places.npy", places, len(table))
-        return cls(partial(_read_placed, table.__getitem__, places), _read_ends(folder, name, size, len(places)))
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Make the lists of a saved state."""
+        table, places = StringTable.from_state(state["texts"]), state["places"]
+        texts = table.between if places is None else partial(_read_placed, table.__getitem__, places)
+        return cls(texts, state["ends"])
 
     @staticmethod
-    def write(folder: Path, name: str, lists: Sequence[Sequence[str]]) -> None:
-        """Write them, unless all are empty; each text once where many labels share it, as types and schemes."""
-        if not any(lists):
-            return
-        texts = list(chain.from_iterable(lists))
+    def state_of(lists: Sequence[Sequence[str]]) -> dict[str, Any]:
+        """Return what saved lists are made of; each text once where many labels share it, as types and schemes."""
+        texts, places = list(chain.from_iterable(lists)), None
         distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         if len(distinct) <= len(texts) // 2:
-            write_arrays(folder, {f"{name}_places": np.array([distinct[text] for text in texts], np.int32)})
+            places = np.array([distinct[text] for text in texts], np.int32)
             texts = list(distinct)
-        StringTable.of(texts).save(folder, name)
-        write_arrays(folder, {f"label_{name}": _sum_counts(map(len, lists))})
+        return {"texts": StringTable.of(texts), "places": places, "ends": _sum_counts(map(len, lists))}
 
     def between(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The texts of the labels from `start` up to `end`."""
@@ -177,31 +152,24 @@ def _read_placed(text_at: Callable[[int], str], places: Ints, start: int, end: i
     return [known[place] for place in wanted]
 
 
-def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:
-    """Write the arrays of `StoredLabels` into an existing folder."""
+def labels_state(labels: Sequence[Label], fold: Fold) -> dict[str, Any]:
+    """Return the state of `StoredLabels`."""
     index = {label.id: position for position, label in enumerate(labels)}
     others = dict.fromkeys(above for label in labels for above in label.broader if above not in index)
     places = {**index, **{other: len(index) + number for number, other in enumerate(others)}}
     names = list(chain.from_iterable(label.names for label in labels))
-    StringIndex.of(list(index)).save(folder, "ids")
-    StringTable.of(others).save(folder, "other_ids")
-    StringTable.of(names).save(folder, "names")
-    Lookup.of(list(map(fold, names))).save(folder, "names")
-    StringTable.of(label.description for label in labels).save(folder, "descriptions")
-    write_arrays(
-        folder,
-        {
-            "broader": np.array([places[above] for label in labels for above in label.broader], np.int32),
-            "label_broader": _sum_counts(len(label.broader) for label in labels),
-            "label_names": _sum_counts(len(label.names) for label in labels),
-        },
-    )
-    for field in FIELDS:
-        _Lists.write(
-            folder,
-            _FILES.get(field, field),
-            [_as_texts(value) if (value := getattr(label, field)) else () for label in labels],
-        )
+    fields = {field: [_as_texts(getattr(label, field) or ()) for label in labels] for field in FIELDS}
+    return {
+        "ids": StringIndex.of(list(index)),
+        "other_ids": StringTable.of(others),
+        "names": StringTable.of(names),
+        "by_name": Lookup.of(list(map(fold, names))),
+        "name_ends": _sum_counts(len(label.names) for label in labels),
+        "descriptions": StringTable.of(label.description for label in labels),
+        "broader": np.array([places[above] for label in labels for above in label.broader], np.int32),
+        "broader_ends": _sum_counts(len(label.broader) for label in labels),
+        "fields": {field: _Lists.state_of(lists) for field, lists in fields.items() if any(lists)},
+    }
 
 
 def _as_texts(value: str | Sequence[str | tuple[str, str]]) -> list[str]:
@@ -216,9 +184,6 @@ def _pairs(tagged: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((code, text) for code, _, text in (joined.partition(" ") for joined in tagged))
 
 
-_FILES = {"descriptions": "tagged_descriptions"}
-"The names of files, where not that of the field: `descriptions` are those that are read."
-
 _READ: Mapping[str, Callable[[Sequence[str]], object]] = {
     "languages": _pairs, "descriptions": _pairs, "notation": "".join,
 }  # fmt: skip
@@ -227,10 +192,3 @@ _READ: Mapping[str, Callable[[Sequence[str]], object]] = {
 
 def _sum_counts(counts: Iterator[int]) -> Longs:
     return np.cumsum(np.fromiter(counts, np.int64))
-
-
-def _read_ends(folder: Path, name: str, size: int, length: int) -> Longs:
-    """(labels,) where the texts of each label end, of `length` in all."""
-    ends: Longs = read_array(folder, f"label_{name}", np.int64, (size,))
-    check_ends(folder / f"label_{name}.npy", ends, length)
-    return ends

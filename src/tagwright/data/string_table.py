@@ -10,14 +10,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from operator import eq
-from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.saved import read_array, write_arrays
 from tagwright.errors import ModelError
 from tagwright.types import Ints, Longs
 
@@ -56,18 +54,6 @@ class StringTable(Sequence[str]):
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Make the table of a saved state. Raises ValueError for one that is damaged."""
         return cls(state["text"], state["ends"])
-
-    def save(self, folder: Path, name: str) -> None:
-        """Write `NAME.npy` and `NAME_ends.npy`."""
-        write_arrays(folder, dict(zip((name, f"{name}_ends"), self._arrays, strict=True)))
-
-    @classmethod
-    def load(cls, folder: Path, name: str, length: int | None = None) -> Self:
-        """Memory-map what `save` wrote. length: the expected number of texts. Raises ModelError when it is damaged."""
-        text = read_array(folder, name, np.uint8, (None,))
-        ends = read_array(folder, f"{name}_ends", np.int64, (length,))
-        check_ends(folder / f"{name}_ends.npy", ends, len(text))
-        return cls(text, ends)
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -131,16 +117,9 @@ class Lookup:
                 yield self._order[place]
             place += 1
 
-    def save(self, folder: Path, name: str) -> None:
-        """Write `NAME_sums.npy` and `NAME_order.npy`."""
-        write_arrays(folder, {f"{name}_sums": self.arrays[0], f"{name}_order": self.arrays[1]})
-
-    @classmethod
-    def load(cls, folder: Path, name: str, length: int) -> Self:
-        """Memory-map what `save` wrote. length: the number of texts. Raises ModelError when it is damaged."""
-        order = read_array(folder, f"{name}_order", np.int32, (length,))
-        check_places(folder / f"{name}_order.npy", order, length)
-        return cls(read_array(folder, f"{name}_sums", np.uint32, (length,)), order)
+    def state(self) -> dict[str, Any]:
+        """Return what a saved lookup is made of: the arguments of a new one."""
+        return dict(zip(("sums", "order"), self.arrays, strict=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Lookup, tuple(map(np.asarray, self.arrays))
@@ -195,37 +174,12 @@ class StringIndex(Mapping[str, int]):
 
     def state(self) -> dict[str, Any]:
         """Return what a saved index is made of."""
-        sums, order = self._lookup.arrays
-        return {"texts": self.texts, "sums": sums, "order": order}
+        return {"texts": self.texts, "lookup": self._lookup}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Make the index of a saved state."""
-        return cls(StringTable.from_state(state["texts"]), Lookup(state["sums"], state["order"]))
-
-    def save(self, folder: Path, name: str) -> None:
-        """Write four arrays, whose file names begin with this name."""
-        self.texts.save(folder, name)
-        self._lookup.save(folder, name)
-
-    @classmethod
-    def load(cls, folder: Path, name: str, length: int | None = None) -> Self:
-        """Memory-map what `save` wrote. length: the expected number of texts. Raises ModelError when it is damaged."""
-        texts = StringTable.load(folder, name, length)
-        return cls(texts, Lookup.load(folder, name, len(texts)))
-
-
-def check_ends(path: Path, ends: NDArray[np.integer], length: int) -> None:
-    """Raise ModelError unless these ends divide an array of this length: none falls, and the last is the length."""
-    in_range = not len(ends) or 0 <= int(ends.min()) <= int(ends.max()) <= length  # else differences may overflow
-    if not in_range or (np.diff(ends) < 0).any() or (ends[-1] if len(ends) else 0) != length:
-        raise ModelError(f"{path}: damaged (its parts do not follow each other); save the model again")
-
-
-def check_places(path: Path, places: NDArray[np.integer], length: int) -> None:
-    """Raise ModelError unless all places are from 0 to length - 1."""
-    if len(places) and not 0 <= int(places.min()) <= int(places.max()) < length:
-        raise ModelError(f"{path}: damaged (holds places outside 0 to {length - 1}); save the model again")
+        return cls(StringTable.from_state(state["texts"]), Lookup(**state["lookup"]))
 
 
 def _encode(text: str) -> bytes:

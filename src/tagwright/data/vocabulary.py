@@ -17,9 +17,10 @@ import numpy as np
 from tagwright import registry
 from tagwright.core.checked import find_nearest, is_missing, show
 from tagwright.core.display import FIRST, html_table, list_first, plural
+from tagwright.core.saved import read_state, write_state
 from tagwright.data.hierarchy import Hierarchy
 from tagwright.data.label_conditions import LabelConditions
-from tagwright.data.stored_labels import StoredLabels, write_labels
+from tagwright.data.stored_labels import StoredLabels, labels_state
 from tagwright.data.subjects import (
     bare_id,
     is_address,
@@ -152,13 +153,22 @@ class Vocabulary(Sequence[Label]):
 
     def save(self, folder: Path) -> None:
         """Write arrays into an existing folder, for `load`."""
-        write_labels(self._labels, _fold_name, folder)
+        write_state(folder, "vocabulary", self.state())
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
         """Memory-map what `save` wrote: nothing is read until it is asked for. Raises ModelError when it is damaged."""
+        return cls.from_state(read_state(folder, "vocabulary"))
+
+    def state(self) -> dict[str, Any]:
+        """Return what a saved vocabulary is made of."""
+        return labels_state(self._labels, _fold_name)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Vocabulary:
+        """Make the vocabulary of a saved state."""
         vocabulary = cls.__new__(cls)
-        vocabulary._labels = labels = StoredLabels(folder)
+        vocabulary._labels = labels = StoredLabels(state)
         vocabulary.index, vocabulary.ids = labels.by_id, labels.by_id.texts
         return vocabulary
 

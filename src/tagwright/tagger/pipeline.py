@@ -23,7 +23,6 @@ from tagwright.core.saved import (
     is_folder_name,
     pack,
     read_state,
-    saved_folder,
     unpack,
     write_state,
 )
@@ -550,7 +549,7 @@ class Tagger:
     def _read(cls, folder: Path, verify: bool) -> Self:
         state = read_state(folder, KIND, whole=verify)
         try:
-            vocabulary = Vocabulary.load(saved_folder(state, VOCABULARY))
+            vocabulary = Vocabulary.from_state(state[VOCABULARY])
             retrievers = {name: load_retriever(saved, vocabulary) for name, saved in state["retrievers"].items()}
             rerankers = {name: load_part("stages", saved, vocabulary) for name, saved in state["rerankers"].items()}
             steps = tuple(load_part("steps", saved, vocabulary) for saved in state["steps"])

