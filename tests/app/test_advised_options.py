@@ -23,14 +23,13 @@ OPTIONS = {name: {option for each in command.params for option in each.opts} for
 
 READ_DOCUMENTS = {name for name, command in COMMANDS.items() if {"docs", "records", "documents", "test", "files"} & {
     each.name for each in command.params}}  # fmt: skip
-READ_LABELS = {name for name, options in OPTIONS.items() if "--labels" in options}
 
 PRINTED_BY = {
     "readers/documents": READ_DOCUMENTS,
     "data/corpus.py": READ_DOCUMENTS,
     "data/vocabulary.py": READ_DOCUMENTS,
     "readers/limits.py": READ_DOCUMENTS,
-    "readers/lines.py": READ_DOCUMENTS | READ_LABELS,
+    "readers/lines.py": READ_DOCUMENTS,
     "review/applied.py": {"enrich"},
     "review/merging.py": {"reviews"},
     "review/export.py": {"reviews"},
@@ -69,7 +68,7 @@ def test_commands_that_print_the_advice_of_an_option_have_it(file: str, option: 
 
 
 def test_the_commands_that_read_documents_are_known() -> None:
-    assert {"suggest", "train", "evaluate", "serve", "enrich", "reviews", "batch", "models"} <= READ_DOCUMENTS
+    assert {"suggest", "train", "evaluate", "serve", "enrich", "reviews", "batch"} <= READ_DOCUMENTS
     for name in READ_DOCUMENTS:
         assert OPTIONS[name] >= {"--columns", "--encoding", "--input-format"}, name
 
@@ -77,7 +76,7 @@ def test_the_commands_that_read_documents_are_known() -> None:
 def test_documents_to_review_are_read_as_the_options_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("books.csv").write_bytes("key;what\n1;Bienenk\u00f6nigin\n".encode("cp1252"))
-    Path("labels.txt").write_bytes("B\u00e4r\nBienen\n".encode("cp1252"))
+    Path("labels.txt").write_text("B\u00e4r\nBienen\n", encoding="utf-8")
     served = list[object]()
     monkeypatch.setattr(serving, "_run", lambda *_, **__: served.append(None))
     call = ["serve", "--labels", "labels.txt", "--set", "stages=['exact_match']", "--language", "de", "--reviews",

@@ -22,7 +22,7 @@ from tagwright.errors import ConfigError, TagwrightError
 LIMIT = 2 << 30
 "The default limit of the cache, in bytes."
 
-SPARED = 0.75
+KEPT = 0.75
 "The share of the limit to which the cache is reduced, so that not every write has to reduce it."
 
 LARGEST = 1 << 29
@@ -65,7 +65,7 @@ class Cache:
 
     def put(self, kind: str, contents: Mapping[bytes, bytes]) -> None:
         """Store contents by key, all or none; contents above the size limit are left out."""
-        most = min(SPARED * self.limit, LARGEST)
+        most = min(KEPT * self.limit, LARGEST)
         rows = [(kind, key, content) for key, content in contents.items() if len(content) <= most]
 
         def write(database: sqlite3.Connection) -> None:
@@ -141,7 +141,7 @@ class Cache:
         newest = "SELECT number, SUM(LENGTH(content)) OVER (ORDER BY number DESC) AS sum FROM kept"
         database.execute(
             f"DELETE FROM kept WHERE number IN (SELECT number FROM ({newest}) WHERE sum > ?)",  # noqa: S608  # our own
-            [SPARED * self.limit],
+            [KEPT * self.limit],
         )
 
 
