@@ -87,7 +87,8 @@ def test_a_file_trains(file: str, folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(folder)
     if not Path("configs").exists():
         Path("configs").symlink_to(CONFIGS)
-    given = [re.sub(r"(--share-of-\w+) \S+", r"\1 0.9", command) for command in commands(file)]
+    train, evaluate = commands(file)
+    given = [re.sub(r"(--share-of-\w+) \S+", r"\1 0.9", train) + " --overwrite", evaluate]
     if " train finetune " in given[0] and not Path("maclr-maclr").is_dir():
         given.insert(0, commands("maclr/maclr")[0])
     printed = [test_recipes.run(command.removeprefix("tagwright ")) for command in given]

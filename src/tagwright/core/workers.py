@@ -160,17 +160,25 @@ class Pool:
 
 
 def run(
-    arguments: Sequence[str], *, folder: Path, seconds: float, memory: int = 0, disk: int = 0, most: int
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    seconds: float,
+    memory: int = 0,
+    disk: int = 0,
+    most: int,
+    environment: Mapping[str, str] = os.environ,
 ) -> tuple[bytes, str, int]:
     """Run Python with these arguments, in limits: its standard output, the end of its standard error, its exit code.
 
     folder: where it runs, and where its messages are kept meanwhile. memory, disk: limits of the address space and of
     each file that it writes, in bytes, where the system has them. most: bytes of output after which it is ended; one
-    more than these is then returned. Raises TimeoutError after `seconds`, WorkerDied if it cannot be started.
+    more than these is then returned. environment: all variables of the process. Raises TimeoutError after `seconds`,
+    WorkerDied if it cannot be started.
     """
     late = threading.Event()
     with (folder / ".messages").open("w+b") as messages:
-        process = _start(arguments, os.environ, subprocess.DEVNULL, messages, folder)
+        process = _start(arguments, environment, subprocess.DEVNULL, messages, folder)
 
         def expire() -> None:
             late.set()

@@ -9,6 +9,7 @@ own, `tagwright read`, with limits of memory and time: some broken PDFs never en
 import asyncio
 import binascii
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -336,8 +337,9 @@ def run_on(path: Path, shown: str, command: Sequence[str], seconds: float, most:
     """
     try:
         printed, said, code = run(
-            command, folder=path.parent, seconds=seconds, memory=4 << 30, disk=2 * UNPACKED, most=most
-        )
+            command, folder=path.parent, seconds=seconds, memory=4 << 30, disk=2 * UNPACKED, most=most,
+            environment={**os.environ, "TAGWRIGHT_MAX_DOCUMENT_SIZE": str(LARGEST)},
+        )  # fmt: skip
     except TimeoutError:
         text = Text("takes more than %(seconds)s s to be read", seconds=f"{seconds:.0f}")
         raise InputError(text, shown) from None
