@@ -543,8 +543,8 @@ def test_what_no_measure_of_a_run_needs_is_refused() -> None:
         (lambda it: it.suggest("Bees", selv=1), "known are k, min_score"),  # and not self
         (lambda it: tw.evaluate(it, ["Bees"], y=[["Bees"]], mesures=["P@1"]), 'did you mean "measures"'),  # type: ignore[call-arg]
         (lambda it: tw.evaluate(it, ["Bees"], y=[["Bees"]], exlude_self=True), 'did you mean "exclude_self"'),  # type: ignore[call-arg]
-        (lambda _: tw.zero_shot(["Bees"], documnts=["Bees"]), 'did you mean "documents"'),  # type: ignore[call-arg]
-        (lambda _: tw.train("svm", ["Bees"], ["Bees"], y=[["Bees"]], outptu="x"), 'did you mean "output"'),  # type: ignore[call-arg]
+        (lambda _: tw.zero_shot(["Bees"], documnts=["Bees"]), 'did you mean "documents"'),
+        (lambda _: tw.train("svm", ["Bees"], ["Bees"], y=[["Bees"]], outptu="x"), 'did you mean "output"'),
         (lambda _: tw.load("x", verfy=True), 'did you mean "verify"'),  # type: ignore[call-arg]
         (lambda _: TaggerClassifier(labels=["Bees"], max_lables=1).fit(["Bees"]), 'did you mean "max_labels"'),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +136,12 @@ class Table(tw.Retriever):
     def with_labels(self, labels: Sequence[tw.Label]) -> Table:
         return Table(labels)
 
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError(folder)
+    def state(self) -> Mapping[str, Any]:
+        raise NotImplementedError
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], labels: Sequence[tw.Label]) -> Table:
+        raise NotImplementedError
 
 
 @pytest.mark.parametrize("without", ELSEWHERE)

@@ -173,7 +173,7 @@ def test_a_stop_word_of_one_language_that_is_a_name_in_another_counts() -> None:
 
 
 FROM_SEVERAL = {
-    "app/inputs.py": "names that are shown in a report",
+    "app/shown_names.py": "names that are shown in a report",
     "readers/labels/files.py": "the documents from which a tagger is made",
     "auto/recipe.py": "the documents from which a tagger is trained",
     "tagger/zero_shot.py": "the documents from which a tagger is made, and each text by itself",

@@ -3,6 +3,7 @@
 A `Decision` is one event. `CurrentDecisions` is what holds after all events so far; `decisions.Decisions` stores them.
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,10 @@ Action = Literal[ReviewerAction, "shown"]
 "The server itself records which candidates it has shown."
 
 
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\ufe00-\ufe0f\U000e0000-\U000e0fff]")
+"Characters without a shape of their own besides those that Unicode calls formats."
+
+
 @lru_cache(maxsize=4096)  # a log has a few names many times
 def person_of(name: str) -> str:
     """Return what two names have in common that look the same to people; "" for one that cannot be seen.
@@ -30,7 +35,7 @@ def person_of(name: str) -> str:
     (True, '')
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    shown = "".join(sign for sign in folded if sign.isspace() or sign.isprintable())
+    shown = "".join(sign for sign in _INVISIBLE.sub("", folded) if sign.isspace() or sign.isprintable())
     return " ".join(shown.split())
 
 
