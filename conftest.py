@@ -52,10 +52,17 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 @cache
 def needs_absent(file: Path) -> bool:
     """Whether importing a file imports an optional package that is not installed, directly or through our modules."""
-    names = set(imported_on_loading(ast.parse(file.read_text(encoding="utf-8")).body))
-    if any(name.partition(".")[0] in ABSENT for name in names):
-        return True
-    return any(needs_absent(own) for name in names if (own := own_module(name)) and own != file)
+    reached, waiting = set[Path](), [file]
+    while waiting:
+        if (each := waiting.pop()) in reached:
+            continue
+        reached.add(each)
+        for name in imported_on_loading(ast.parse(each.read_text(encoding="utf-8")).body):
+            if name.partition(".")[0] in ABSENT:
+                return True
+            if own := own_module(name):
+                waiting.append(own)
+    return False
 
 
 def imported_on_loading(statements: list[ast.stmt]) -> Iterator[str]:
