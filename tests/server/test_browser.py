@@ -12,6 +12,7 @@ import pytest
 from tests.server.browsing import DESK, NARROW, PHONE, chromium, served, violations, visiting
 from tests.server.conftest import LABELS, word_tagger
 
+from tagwright.core.versions import model_names
 from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
 from tagwright.server.languages import LANGUAGES
@@ -42,7 +43,7 @@ def review(tmp_path: Path) -> Iterator[Review]:
 
 @pytest.fixture
 def address(review: Review) -> Iterator[str]:
-    measured = {"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}}
+    measured = {"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}, "gain": {"low": 0.1, "high": 0.2}}}
     with served(review, lambda tagger, *_: replace(tagger, training=measured)) as address:
         yield address
 
@@ -463,11 +464,12 @@ def test_the_button_trains_a_version_which_is_used_and_left_again(
         page.wait_for_selector("text=Too few decisions")  # nobody reloads the page
         assert page.locator("text=Training…").count() == 0
         assert "0 documents reviewed blind, of 20" in page.inner_text("#outcome")
-        assert page.inner_text("#outcome").strip().endswith("In use: bees, version 0001.")
-        page.click("text=Use version 0002")
-        page.wait_for_selector("#outcome:has-text('In use: bees, version 0002.')")
-        page.click("text=Go back to version 0001")
-        page.wait_for_selector("#outcome:has-text('In use: bees, version 0001.')")
+        first, second = model_names(review.file.path.parent / "versions")
+        assert page.inner_text("#outcome").strip().endswith(f"In use: bees, version {first}.")
+        page.click(f"text=Use version {second}")
+        page.wait_for_selector(f"#outcome:has-text('In use: bees, version {second}.')")
+        page.click(f"text=Go back to version {first}")
+        page.wait_for_selector(f"#outcome:has-text('In use: bees, version {first}.')")
 
 
 def test_the_marked_suggestion_has_the_first_key(browser: Browser, review: Review, address: str) -> None:
