@@ -25,11 +25,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 ROOT = Path(__file__).resolve().parent
 
 OPTIONAL = (
-    *("accelerate", "fastapi", "faiss", "httpx", "jinja2", "mcp", "omikuji", "openpyxl", "openvino", "pyarrow"),
+    *("accelerate", "babel", "datasets", "faiss", "fastapi", "httpx", "jinja2", "jsonschema", "mcp", "nbclient"),
+    *("omikuji", "openpyxl", "openvino", "polars", "pyarrow"),
     *("pymarc", "pypandoc", "pypdfium2", "ray", "rdflib", "sentence_transformers", "simplemma", "starlette", "torch"),
     *("trafilatura", "transformers", "uvicorn"),
 )
-"What extras bring. A module that imports one of them at its top, or a module that does, is left out without it."
+"""What extras and the development group bring. A module that imports one of them at its top, or a module that does, is
+left out without it."""
 
 ABSENT = {name for name in OPTIONAL if find_spec(name) is None}
 
