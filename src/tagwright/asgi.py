@@ -18,7 +18,7 @@ def application(*models: Path | str, token: str | None = None) -> "Starlette":
     call this without arguments. token: of clients; None: TAGWRIGHT_TOKEN, or whoever asks if that is unset. Needs the
     extra "serve". Raises TagwrightError.
     """
-    require("serve", "starlette", "uvicorn", "jinja2", "python_multipart")
+    require("serve", "fastapi", "uvicorn", "jinja2", "itsdangerous", "prometheus_client", "python_multipart")
     from tagwright.server import application as web
     from tagwright.server.access import Access
     from tagwright.server.serving import saved_models

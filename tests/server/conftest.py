@@ -5,11 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.unsure import without_confidences
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.file import ReviewFile
+from tagwright.server import annif, json_api, reconciliation
 from tagwright.server.application import application
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
@@ -19,16 +23,6 @@ from tagwright.types import Document, Label
 LABELS = Vocabulary(
     [Label("http://x.org/bee", ("Bees", "Apis")), Label("http://x.org/tax", ("Tax law",)), Label("o", ("Orchards",))]
 )
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.seconds = 1000.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 def word_tagger() -> Tagger:
@@ -53,6 +47,15 @@ def client(learnt: list[tuple[str, Sequence[Mapping[str, Any]]]]) -> Iterator[Te
     ]
     with TestClient(application(models, learn=learn, max_body=4000), raise_server_exceptions=False) as client:
         yield client
+
+
+def addresses(app: FastAPI) -> set[tuple[str, str]]:
+    """Method and path of every route."""
+    routers = (json_api.router, annif.router, reconciliation.router)
+    routes = [*app.routes, *(route for router in routers for route in router.routes)]
+    return {(method, route.path) for route in routes if isinstance(route, Route) for method in route.methods or ()} | {
+        (method, route.path) for route in routes if isinstance(route, APIRoute) for method in route.methods or ()
+    }
 
 
 BEES = Document("d1", "Honey bees")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +17,6 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
-from starlette.testclient import TestClient
 from tests.sources import modules
 
 from tagwright.combining.confidence import Word
@@ -68,7 +67,7 @@ def wanted() -> Catalog:
     }
     for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):
         catalog.add(meaning)
-    described = TestClient(application([])).get("/api/openapi.json").json()["paths"]
+    described = application([]).openapi()
     titles = [*TITLES, *(each.title for each in DOWNLOADS.values())]
     for text in (*forms(), *OF_READERS, *titles, *get_args(Word), *dict.fromkeys(interface(described))):
         catalog.add(text)
@@ -89,17 +88,17 @@ def forms() -> Iterator[str]:
                 yield value.value
 
 
-def interface(described: Any) -> Iterator[str]:
-    """The texts that the page shows of a description: all but those of the kinds of answers."""
-    if isinstance(described, dict):
-        for name, value in described.items():
-            if name in ("summary", "description") and isinstance(value, str):
-                yield value
-            elif name != "default":
-                yield from interface({"content": value.get("content", {})} if name in ("200", "204") else value)
-    elif isinstance(described, list):
-        for value in described:
-            yield from interface(value)
+def interface(described: Mapping[str, Any]) -> Iterator[str]:
+    """The texts that the page shows of a description: of operations, parameters, and fields of what is sent."""
+    operations = [each for methods in described["paths"].values() for each in methods.values()]
+    yield from (each["summary"] for each in operations)
+    parameters = [parameter for each in operations for parameter in each.get("parameters", ())]
+    bodies = [content["schema"] for each in operations
+              for content in each.get("requestBody", {}).get("content", {}).values()]  # fmt: skip
+    schemas = [*bodies, *described["components"]["schemas"].values()]
+    fields = [each["schema"] for each in parameters]
+    fields += [field for each in schemas for field in each.get("properties", {}).values()]
+    yield from (each["description"] for each in fields if "description" in each)
 
 
 def kept(language: str) -> Catalog:

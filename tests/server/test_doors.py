@@ -25,7 +25,6 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.review.events import Decision
 from tagwright.server import reconciliation, request_bodies
 from tagwright.server.application import application
-from tagwright.server.reconciliation import Reconciliation
 from tagwright.server.request_bodies import ITEMS
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.review import Review
@@ -188,7 +187,7 @@ def test_queries_of_a_client_that_has_left_are_not_answered(monkeypatch: pytest.
         queries = {str(number): reconciliation._query("q", {"query": "Bees"}) for number in range(5)}
         await model.start()
         with pytest.raises(ClientDisconnect):
-            await Reconciliation({"bees": model})._answered(request, model, queries)
+            await reconciliation._answered(request, model, queries)
         await model.stop()
 
     asyncio.run(test())

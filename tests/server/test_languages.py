@@ -179,7 +179,7 @@ def test_what_is_wrong_with_an_option_is_said_in_every_language(client: TestClie
     form = {"text": "Bees", "limit": "0"}
     page = client.post("/", data=form, headers={"Accept-Language": "de"})
     assert page.status_code == 400
-    assert "0 liegt nicht zwischen 1 und 1000" in page.text
+    assert "0 ist kleiner als das Mindeste, 1" in page.text
     other = client.post("/", data={**form, "limit": "1", "model": "x"}, headers={"Accept-Language": "de"})
     assert "Es gibt kein Modell" in other.text
 

@@ -18,8 +18,6 @@ from starlette.testclient import TestClient
 
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
-from tagwright.server.counters import Counters
-from tagwright.server.json_api import JsonApi
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger.acceptance import SuggestOptions
 
@@ -39,7 +37,7 @@ BEES = "Honey bees visit apple orchards."
 async def session(model: ServedModel) -> AsyncIterator[Client]:
     """A client of the tools in memory."""
     await model.start()
-    async with Client(tool_server(JsonApi({model.id: model}, Counters()))) as client:
+    async with Client(tool_server({model.id: model})) as client:
         yield client
     await model.stop()
 
@@ -103,7 +101,7 @@ def test_conditions_of_the_command_hold_for_every_tool() -> None:
     [
         ("suggest", {"text": "Bees", "limt": 3}, "unknown field 'limt'; did you mean 'limit'?"),
         ("suggest", {}, "'text' is a required property"),
-        ("suggest", {"text": "Bees", "limit": 0}, "0 is not between 1 and 1000 - 'limit'"),
+        ("suggest", {"text": "Bees", "limit": 0}, "0 is less than the minimum of 1 - 'limit'"),
         ("suggest", {"text": "Bees", "only": ["notation:9*"]}, "notation:9*"),
         ("search_labels", {"query": 7}, "7 is not of type 'string' - 'query'"),
         ("sugest", {"text": "Bees"}, "no tool 'sugest'; known are suggest, explain, search_labels"),

@@ -172,12 +172,15 @@ def test_limits(client: TestClient) -> None:
         ("{", "Expecting property name"),
         ('{"q": "Bees"}', "queries is no JSON object"),
         ('{"q": {}}', "neither 'query' nor 'properties' - 'queries.q'"),
-        ('{"q": {"query": 7}}', "query is no text"),
-        ('{"q": {"query": "Bees", "limit": 0}}', "limit is no number from 1 on"),
-        ('{"q": {"query": "Bees", "limit": true}}', "limit is no number"),
-        ('{"q": {"query": "Bees", "limit": 1e999}}', "limit is no number"),
-        ('{"q": {"query": "Bees", "type": [1]}}', "type is no text"),
-        ('{"q": {"query": "Bees", "properties": [{"pid": "notation"}]}}', "properties is no list"),
+        ('{"q": {"query": 7}}', "7 is not of type 'string' - 'queries.q.query'"),
+        ('{"q": {"query": "Bees", "limit": 0}}', "0 is less than the minimum of 1.0 - 'queries.q.limit'"),
+        ('{"q": {"query": "Bees", "limit": true}}', "true is not of type 'number'"),
+        ('{"q": {"query": "Bees", "limit": 1e999}}', "Infinity is not of type 'number'"),
+        ('{"q": {"query": "Bees", "type": [1]}}', "1 is not of type 'string' - 'queries.q.type.0'"),
+        (
+            '{"q": {"query": "Bees", "properties": [{"pid": "notation"}]}}',
+            "'v' is a required property",
+        ),
         ("[" * 100_000, "nested too deep"),
     ],
 )
@@ -195,8 +198,8 @@ def test_a_query_that_cannot_be_answered_costs_no_other(client: TestClient) -> N
     assert short(found.pop("q0")["result"]) == [("bees", 100, True)]
     assert found == {
         "q1": {"result": []},
-        "q2": {"result": [], "error": "query is no text - 'queries.q2'"},
-        "q3": {"result": [], "error": "query has 10,001 characters, at most 10,000 are accepted - 'queries.q3'"},
+        "q2": {"result": [], "error": "7 is not of type 'string' - 'queries.q2.query'"},
+        "q3": {"result": [], "error": "10,001 characters, expected at most 10,000 - 'queries.q3.query'"},
     }
     alone = client.post("/reconcile", data={"queries": '{"q": {"query": " "}}'})
     assert alone.json() == {"q": {"result": []}}

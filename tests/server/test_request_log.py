@@ -133,8 +133,8 @@ def test_the_metrics_count_documents_and_suggestions(client: TestClient) -> None
     for _ in range(2):
         client.post("/api/suggest", json={"text": "bees and a tax law"})
     text = client.get("/metrics").text
-    assert "# TYPE tagwright_documents_total counter\ntagwright_documents_total 2\n" in text
-    assert "# TYPE tagwright_suggestions_total counter\ntagwright_suggestions_total 4\n" in text
+    assert "# TYPE tagwright_documents_total counter\ntagwright_documents_total 2.0\n" in text
+    assert "# TYPE tagwright_suggestions_total counter\ntagwright_suggestions_total 4.0\n" in text
 
 
 WORD = "Xanthoparmelia"

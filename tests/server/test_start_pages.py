@@ -145,7 +145,7 @@ def test_a_file_gets_the_suggestions_that_programs_get(client: TestClient) -> No
     [
         ({"text": " "}, 400, "Paste a text or choose a file."),
         ({"text": TEXT, "limit": "many"}, 400, "not of type"),
-        ({"text": TEXT, "limit": "0"}, 400, "not between"),
+        ({"text": TEXT, "limit": "0"}, 400, "minimum of"),
         ({"text": TEXT, "model": "<none>"}, 404, "There is no tagger &#39;&lt;none&gt;&#39;"),
         ({"text": TEXT, "language": "fi"}, 400, "in which no label has a name"),
     ],

@@ -12,7 +12,6 @@ from starlette.requests import Request
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.events import person_of
-from tagwright.server.current_request import get_current_request
 from tagwright.server.languages import Text
 from tagwright.server.problems import Problem
 from tagwright.text.words import clean
@@ -56,9 +55,9 @@ EVERYBODY = Holder("", "admin", "")
 
 
 class Session(NamedTuple):
-    """A browser that has logged in. id: random; reviewer: name; holder: of the token used to log in."""
+    """A browser that has logged in. csrf: random, in each form; reviewer: name; holder: of the token used to log in."""
 
-    id: str
+    csrf: str
     reviewer: str
     holder: Holder
 
@@ -79,11 +78,6 @@ class Access:
             raise ConfigError(f"the token {problem}")
         alone = [Holder("", "admin", token)] if token else ()
         return cls((*(read_tokens(file) if file else ()), *alone))
-
-    def admit(self, holder: Holder) -> None:
-        """Note the holder of the current request."""
-        request = get_current_request()
-        request.token, request.client = holder.name, holder.name or request.client
 
     @property
     def is_open(self) -> bool:

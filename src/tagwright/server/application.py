@@ -1,4 +1,4 @@
-"""The web application (ASGI): routes, limits, access, and answers to errors."""
+"""The web application (ASGI): routes, access, and answers to errors."""
 
 import asyncio
 import logging
@@ -6,40 +6,42 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 
-from starlette.applications import Starlette
+from fastapi import FastAPI, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect
-from starlette.responses import RedirectResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.review.file import StorageError
-from tagwright.server import languages, openapi, problems
+from tagwright.server import annif, json_api, languages, problems, reconciliation
 from tagwright.server.access import OPEN, Access
-from tagwright.server.annif import AnnifApi, Learn
-from tagwright.server.counters import Counters, server_lines
 from tagwright.server.current_request import get_current_request
 from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
-from tagwright.server.json_api import JsonApi
 from tagwright.server.languages import Text
 from tagwright.server.logs import ID_HEADER, VERSION_HEADER, RecordRequests, log_failures
-from tagwright.server.reconciliation import Reconciliation
+from tagwright.server.metrics import Metrics
 from tagwright.server.review.page import ReviewPages
+from tagwright.server.schemas import invalid
 from tagwright.server.served_model import ServedModel
 from tagwright.server.start_pages import StartPages
 from tagwright.tagger.acceptance import SuggestOptions
+from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
 
 MAX_BODY = 20 * 1024 * 1024
 "Bytes that the body of a request may have."
+
+_bearer_token = HTTPBearer(scheme_name="token", auto_error=False)  # for the description: `_Gate` asks for it
 
 
 def application(
@@ -47,14 +49,14 @@ def application(
     *,
     access: Access = OPEN,
     max_body: int = MAX_BODY,
-    learn: Learn | None = None,
+    learn: annif.Learn | None = None,
     pages: ReviewPages | None = None,
     hosts: frozenset[str] | None = None,
     follower: Follower | None = None,
     tools: bool = False,
     word: str = "label",
     show_from: float = 0.0,
-) -> Starlette:
+) -> FastAPI:
     """Return the web application, which loads its models when it is started.
 
     access: the tokens that clients send as `Authorization: Bearer TOKEN`. max_body: bytes of a request; a longer one is
@@ -63,11 +65,9 @@ def application(
     name leads here could read its answers. follower: loads promoted versions.
     tools: serve them to assistants at /mcp. word: what pages in English call a label. show_from: see `StartPages`.
     """
-    by_id = {model.id: model for model in models}
-    counters = Counters([partial(server_lines, models)])
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_exception_handler(log_failures)
         for model in models:
             await model.start()
@@ -81,59 +81,53 @@ def application(
         for model in models:
             await model.stop()
 
-    annif, api = AnnifApi(by_id, learn).operations(), JsonApi(by_id, counters)
-    reconciliation = Reconciliation(by_id, needs_token=not access.is_open).operations()
-    operations = [*api.operations(), *annif, *reconciliation]
+    app = FastAPI(
+        title="Tagwright", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None,
+        redirect_slashes=False,  # it would lead to the host that the client names
+        lifespan=lifespan, generate_unique_id_function=_name,
+        exception_handlers={
+            RequestValidationError: _answer_invalid,
+            StorageError: problems.answer_problem,
+            HTTPException: problems.answer_problem,
+            ClientDisconnect: problems.answer_nobody,
+        },
+    )  # fmt: skip
+    state, metrics = app.state, Metrics(models)
+    state.models, state.learn, state.metrics, state.ready = {each.id: each for each in models}, learn, metrics, False
+    state.access, state.word, state.has_review = access, word, pages is not None
+    state.readers = asyncio.Semaphore(2)  # processes that read files
     sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
-    routes: list[BaseRoute] = [
-        *StartPages(api, operations, sessions, show_from).routes(),
-        *openapi.routes(operations),
+    app.router.routes += [
+        *StartPages(sessions, show_from).routes(),
         Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
-        *_joined_without_slash(annif),
-        Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
+        *(pages.routes() if pages else ()),
     ]
     if tools:
         from tagwright.server.mcp import tool_route
 
-        routes.append(tool_route(api))
-    app = Starlette(
-        routes=[*routes, *(pages.routes() if pages else ())],
-        exception_handlers={
-            problems.Problem: problems.answer_problem,
-            StorageError: problems.answer_problem,
-            HTTPException: problems.answer_http_error,
-            ClientDisconnect: problems.answer_nobody,
-        },
-        middleware=[
-            Middleware(RecordRequests, counters),
-            Middleware(
-                CORSMiddleware,
-                allow_origins=["*"],
-                allow_methods=["GET", "POST"],
-                allow_headers=["*"],
-                expose_headers=[VERSION_HEADER, ID_HEADER],
-            ),
-            Middleware(_Gate, access=access, max_body=max_body, hosts=hosts),
-        ],
-        lifespan=lifespan,
-    )
-    app.router.redirect_slashes = False  # it would lead to the host that the client names
-    app.state.word = word
-    app.state.readers = asyncio.Semaphore(2)  # processes that read files
-    app.state.has_review, app.state.ready, app.state.models = pages is not None, False, models
+        app.router.routes.append(tool_route())
+    for router in (json_api.router, annif.router, reconciliation.router):
+        app.include_router(router, dependencies=[Security(_bearer_token)])
+    app.mount("/static", StaticFiles(packages=[("tagwright.server", "static")]))
+    app.add_middleware(_Gate, access=access, max_body=max_body, hosts=hosts)
+    app.add_middleware(
+        CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"],
+        expose_headers=[VERSION_HEADER, ID_HEADER],
+    )  # fmt: skip
+    app.add_middleware(RecordRequests, metrics=metrics)  # the one added last is around all others
     return app
 
 
-def _joined_without_slash(operations: Sequence[openapi.Operation]) -> list[Route]:
-    """Annif's operations at /v1projects and so on too: its client appends names to its base, which may be "/v1"."""
-    return [
-        Route(operation.path.replace("/v1/", "/v1", 1), operation.answer, methods=[operation.method])
-        for operation in operations
-        if operation.path != "/v1/"
-    ]
+def _name(route: APIRoute) -> str:
+    return route.name
 
 
-async def _load(app: Starlette, models: Sequence[ServedModel]) -> None:
+async def _answer_invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return problems.answer_to(invalid(error))
+
+
+async def _load(app: FastAPI, models: Sequence[ServedModel]) -> None:
     """Let each model answer once, which loads what it needs, and index its labels; then the server is ready.
 
     A failure is logged, and the server does not become ready.
@@ -175,12 +169,17 @@ class _Gate:
             except problems.Problem as problem:
                 app = problems.answer_to(problem)
             receive = self._bounded(receive)
+            if scope["method"] == "HEAD":
+                scope = {**scope, "method": "GET"}  # the web server sends no body then
         await app(scope, receive, send)
 
     def _admit(self, scope: Scope) -> None:
         """Fill in the current request. Raises Problem for a request that is refused by its head."""
         headers, request = Headers(scope=scope), get_current_request()
         path = scope["path"].removeprefix(request.root)
+        if re.match("/v1(projects|vocabs|detect-language)", path):  # Annif's client appends to "/v1"
+            path = path.replace("/v1", "/v1/", 1)
+            scope["path"] = request.root + path
         request.language, request.word = languages.choose(scope), scope["app"].state.word
         request.client = scope["client"][0] if scope.get("client") else ""
         if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
@@ -191,7 +190,7 @@ class _Gate:
         if not is_public:
             if holder is None:
                 raise problems.Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
-            self.access.admit(holder)
+            request.token, request.client = holder.name, holder.name or request.client
         scope.setdefault("state", {})["holder"] = holder
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.max_body:

@@ -1,18 +1,18 @@
 """Log people in with a browser: a form for the access token and a name, and a session cookie.
 
-No session is stored. A cookie holds a random number, the name and a signature. Each form holds a token computed from
-the number (against CSRF): another site can neither read the cookie nor guess the token.
+No session is stored. A cookie holds a random number, the name and a signature. Each form holds the number (against
+CSRF): another site can neither read the cookie or the form nor guess it.
 """
 
 import asyncio
-import base64
-import hmac
-import json
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, TypeAlias
 
+from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -29,6 +29,9 @@ from tagwright.text.words import clean
 
 COOKIE = "tagwright_session"
 
+SECONDS = 7 * 24 * 3600
+"How long a session lasts."
+
 Page: TypeAlias = Callable[[Request, Any], Awaitable[Response]]
 "Answers with a page to a request of a session; the session is None where no login is needed."
 
@@ -43,11 +46,12 @@ class Sessions:
     def __init__(self, access: Access, secret: bytes) -> None:
         self.access, self._secret = access, secret
 
+    def _signer(self, holder: Holder) -> URLSafeTimedSerializer:
+        return URLSafeTimedSerializer(self._secret, f"session {holder.token}", signer_kwargs={"digest_method": sha256})
+
     def issue(self, reviewer: str, holder: Holder) -> str:
         """Return the cookie of a new session."""
-        content = json.dumps([secrets.token_urlsafe(16), reviewer]).encode()
-        text = base64.urlsafe_b64encode(content).decode()
-        return f"{text}.{self._sign(holder, 'session', text)}"
+        return str(self._signer(holder).dumps([secrets.token_hex(16), reviewer]))
 
     def read(self, cookie: str) -> Session | None:
         """Return the session of a cookie; None for one not issued here, or under the name of another token's holder.
@@ -57,35 +61,13 @@ class Sessions:
         >>> session.reviewer, session.holder.role, sessions.read("forged.0")
         ('Ann', 'admin', None)
         """
-        text, _, signature = cookie.rpartition(".")
-        holders = self.access.holders or (EVERYBODY,)
-        holder = next((each for each in holders if _is_same(self._sign(each, "session", text), signature)), None)
-        if holder is None:
-            return None
-        try:
-            id_, reviewer = json.loads(base64.urlsafe_b64decode(text.encode()))
-        except (ValueError, TypeError, RecursionError):
-            return None
-        reviewer = clean(str(reviewer))
-        if not holder.name and self.access.has_named(reviewer):
-            return None
-        return Session(clean(str(id_)), holder.name or reviewer, holder)
-
-    def csrf(self, session: Session) -> str:
-        """Return the token that forms of this session carry."""
-        return self._sign(session.holder, "csrf", session.id)
-
-    def owns_form(self, session: Session, token: str) -> bool:
-        """Whether a form that carries this token belongs to the session."""
-        return _is_same(self.csrf(session), token)
-
-    def _sign(self, holder: Holder, purpose: str, text: str) -> str:
-        key = hmac.digest(self._secret, holder.token.encode(), "sha256")
-        return hmac.digest(key, f"{purpose} {text}".encode(), "sha256").hex()
-
-
-def _is_same(right: str, other: str) -> bool:
-    return hmac.compare_digest(right.encode(), other.encode("utf-8", "replace"))
+        for holder in self.access.holders or (EVERYBODY,):
+            with suppress(BadData):
+                csrf, reviewer = self._signer(holder).loads(cookie, max_age=SECONDS)
+                if not holder.name and self.access.has_named(reviewer):
+                    return None
+                return Session(csrf, holder.name or reviewer, holder)
+        return None
 
 
 @dataclass(frozen=True)
@@ -126,7 +108,7 @@ class Entrance:
                 problem = not_stored(error) if isinstance(error, StorageError) else error
                 content = await asyncio.to_thread(self.problem_content)
                 return show(
-                    request, "problem.html", session, problem.status, problem.headers, title=problem.title,
+                    request, "problem.html", session, problem.status_code, problem.headers, title=problem.title,
                     problem=problem.detail, **content,
                 )  # fmt: skip
 
@@ -139,8 +121,8 @@ class Entrance:
             return None
         if self.named and not person_of(session.reviewer):
             return None
-        get_current_request().user = session.reviewer
-        self.sessions.access.admit(session.holder)
+        current, holder = get_current_request(), session.holder
+        current.user, current.token, current.client = session.reviewer, holder.name, holder.name or current.client
         return session
 
     async def enter(self, request: Request) -> Response:
@@ -148,7 +130,7 @@ class Entrance:
         if request.method == "GET":
             return self._form(request)
         check_origin(request)
-        form = await read_form(request, lambda form: form, files=0, most=8192)  # small, since anybody may send it
+        form = await read_form(request, files=0, most=8192)  # small, since anybody may send it
         name = " ".join(clean(text_of(form, "name")).split())[:LONGEST_NAME]
         holder = self.sessions.access.holder(text_of(form, "token"))
         problem = self._login_error(name, holder)
@@ -156,7 +138,7 @@ class Entrance:
             return self._form(request, name, problem, 403)
         answer = RedirectResponse(self.goal, 303)
         answer.set_cookie(
-            COOKIE, self.sessions.issue(holder.name or name, holder), max_age=7 * 24 * 3600, httponly=True,
+            COOKIE, self.sessions.issue(holder.name or name, holder), max_age=SECONDS, httponly=True,
             samesite="strict", secure=request.url.scheme == "https",
         )  # fmt: skip
         return answer

@@ -20,8 +20,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.core.display import escape_controls
-from tagwright.server.counters import Counters
 from tagwright.server.current_request import CurrentRequest, begin, get_current_request
+from tagwright.server.metrics import Metrics
 from tagwright.server.options import LogFormat
 from tagwright.server.problems import Problem, answer_to
 
@@ -110,8 +110,8 @@ class RecordRequests:
     middleware for errors does not serve: the web server then logs their messages, which may quote a text, too.
     """
 
-    def __init__(self, app: ASGIApp, counters: Counters) -> None:
-        self.app, self.counters = app, counters
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, with a problem (500) after any error, then log and count the answer."""
@@ -126,13 +126,7 @@ class RecordRequests:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                for name, value in {**HEADERS, ID_HEADER: request.id}.items():
-                    headers.setdefault(name, value)
-                if request.version:
-                    headers.setdefault(VERSION_HEADER, request.version)
-                if headers.get("location", "").startswith("/"):
-                    headers["location"] = request.root + headers["location"]  # below where the application is mounted
+                _complete(MutableHeaders(scope=message), request)
             await send(message)
 
         try:
@@ -149,12 +143,20 @@ class RecordRequests:
     def _record(self, scope: Scope, request: CurrentRequest, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
         path = str(getattr(scope.get("route"), "path", "other"))
-        self.counters.count(method, path, status, seconds)
-        self.counters.documents += request.documents
-        self.counters.suggestions += request.suggestions
+        self.metrics.count(method, path, status, seconds, request)
         shown = ("user", "token", "model", "version", "documents", "suggestions")
         fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 1)}
         _answered.info("answered", extra={"fields": {**fields, **{name: getattr(request, name) for name in shown}}})
+
+
+def _complete(headers: MutableHeaders, request: CurrentRequest) -> None:
+    """Add the headers that every answer has, and let redirects lead below where the application is mounted."""
+    for name, value in {**HEADERS, ID_HEADER: request.id}.items():
+        headers.setdefault(name, value)
+    if request.version:
+        headers.setdefault(VERSION_HEADER, request.version)
+    if headers.get("location", "").startswith("/"):
+        headers["location"] = request.root + headers["location"]
 
 
 def _id(scope: Scope) -> str:

@@ -40,7 +40,7 @@ class Listening:
     ] = False
 
     def __post_init__(self) -> None:
-        require("serve", "starlette", "uvicorn", "jinja2", "python_multipart")
+        require("serve", "fastapi", "uvicorn", "jinja2", "itsdangerous", "prometheus_client", "python_multipart")
         if self.access.is_open and not self.insecure and not _is_own(self.host):
             raise ConfigError(
                 f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "

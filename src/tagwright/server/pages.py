@@ -44,7 +44,7 @@ def show(
     here = request.url.path.removeprefix(get_current_request().root)
     frame = {"session": session, "progress": None, "reviews": request.app.state.has_review, "here": here}
     frame["is_problem"] = template == "problem.html"  # which is none of the pages of the navigation
-    page = render(template, **{**frame, "served": request.app.state.models, **content})
+    page = render(template, **{**frame, "served": request.app.state.models.values(), **content})
     answer = HTMLResponse(page, status, {"Cache-Control": "no-store", **(headers or {})})
     if language := languages.get_chosen_language(request.scope):
         answer.set_cookie(languages.COOKIE, language, max_age=365 * 24 * 3600, samesite="lax", httponly=True)

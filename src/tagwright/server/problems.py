@@ -1,7 +1,7 @@
 """Answer requests that fail with `application/problem+json` (RFC 9457)."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -19,16 +19,18 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Problem(Exception):  # noqa: N818  # the name of the thing in the standard
+class Problem(HTTPException):
     """A request that cannot be answered.
 
     detail: a sentence for people, which pages translate if it is a `Text`. title: that of the status by default.
     """
 
-    def __init__(self, status: int, detail: str, title: str = "", headers: dict[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.status, self.detail, self.headers = status, detail, headers
+    def __init__(self, status: int, detail: str, title: str = "", headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, detail, headers)
         self.title = title or HTTPStatus(status).phrase
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 class Busy(Problem):
@@ -81,28 +83,29 @@ def not_stored(error: StorageError) -> Problem:
 
 def answer_to(problem: Problem) -> Response:
     """Answer a request with its problem."""
-    content = {"type": "about:blank", "title": problem.title, "detail": problem.detail, "status": problem.status}
+    content = {"type": "about:blank", "title": problem.title, "detail": problem.detail, "status": problem.status_code}
     if not get_current_request().path.startswith("/v1"):  # Annif's problems have no other fields
         content["request_id"] = get_current_request().id
-    return JSONResponse(content, problem.status, problem.headers, media_type="application/problem+json")
+    return JSONResponse(content, problem.status_code, problem.headers, media_type="application/problem+json")
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """Answer with a `Problem`; where the disk cannot store the content of a request, with that of `not_stored`."""
-    assert isinstance(error, Problem | StorageError)
-    return answer_to(not_stored(error) if isinstance(error, StorageError) else error)
+    """Answer with a `Problem`, in the words of Annif where the address is unknown.
 
-
-async def answer_http_error(_: Request, error: Exception) -> Response:
-    """Answer if the router refuses a request: an unknown address, a method that is not allowed."""
+    Where the disk cannot store the content of a request, it is that of `not_stored`.
+    """
+    if isinstance(error, StorageError):
+        return answer_to(not_stored(error))
+    if isinstance(error, Problem):
+        return answer_to(error)
     assert isinstance(error, HTTPException)
     detail = error.detail
-    if error.status_code == HTTPStatus.NOT_FOUND:  # in the words of Annif
+    if error.status_code == HTTPStatus.NOT_FOUND:
         detail = (
             "The requested URL was not found on the server. If you entered the URL manually please check your spelling "
             "and try again."
         )
-    return answer_to(Problem(error.status_code, detail, headers=dict(error.headers or {})))
+    return answer_to(Problem(error.status_code, detail, headers=error.headers))
 
 
 async def answer_nobody(_: Request, __: Exception) -> Response:

@@ -5,23 +5,26 @@ Each served model is a service: clients send words, and get the labels of its vo
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import cache
-from typing import Any, TypeAlias
+from functools import cache, lru_cache
+from typing import Annotated, Any, NamedTuple, Self, TypeAlias
 from urllib.parse import quote
-from weakref import WeakKeyDictionary
 
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Query as QueryParameter
+from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from starlette.requests import ClientDisconnect
 
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.server.deps import JsonRoute, NamedModel, named_model
 from tagwright.server.label_search import fold_text
-from tagwright.server.openapi import Operation, array, object_, query, schema
 from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request, read_each
-from tagwright.server.request_bodies import FORM, Form, parse_json, parse_whole_number, read_form, text_of
-from tagwright.server.served_model import ServedModel, model_named, score_from_0_to_1
+from tagwright.server.request_bodies import FORM, parse_json, read_form, text_of
+from tagwright.server.schemas import PROBLEM, Sent, form_body, invalid
+from tagwright.server.served_model import ServedModel, score_from_0_to_1
 from tagwright.server.turns import in_thread
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.text.words import clean
@@ -55,11 +58,8 @@ _PROPERTIES: Mapping[str, Callable[[Label], Iterable[str]]] = {
 
 Resolve: TypeAlias = Callable[[str], int | None]
 
-_TEXT = schema("string")
 
-
-@dataclass(frozen=True)
-class Query:
+class Query(NamedTuple):
     """A query of a client. text: may be blank if there are properties. limit: number of candidates.
 
     types: URIs, of which a label has one; empty for all. properties: names and the values of which a label has one.
@@ -71,168 +71,166 @@ class Query:
     properties: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True)
-class Reconciliation:
-    """The operations below /reconcile; without the id of a model, of the first one. needs_token: for the manifest."""
+class SentProperty(Sent):
+    """A property of a query, and its value or values."""
 
-    models: Mapping[str, ServedModel]
-    needs_token: bool = False
-    _types: WeakKeyDictionary[Vocabulary, list[dict[str, str]]] = field(default_factory=WeakKeyDictionary, init=False)
-
-    def operations(self) -> list[Operation]:
-        """Return all operations of this interface, with the schemas of OpenAPI."""
-        service, prefix = "/reconcile/{model}", query("prefix", _TEXT, required=True)
-        kind, id_ = object_({"id": _TEXT, "name": _TEXT}), query("id", _TEXT, required=True)
-        named = {"id": _TEXT, "name": _TEXT, "description": _TEXT}
-        candidate = object_({
-            **named, "score": schema("number", minimum=0, maximum=100), "match": schema("boolean"), "type": array(kind),
-            "features": array(object_({"id": _TEXT, "value": schema("number")})),
-        })  # fmt: skip
-        results = {**object_({}), "additionalProperties": object_({"result": array(candidate)})}
-        suggested = object_({"result": array(object_({**named, "notable": array(kind)}, ("id", "name")))})
-        of_kind, size = object_({"service_url": _TEXT, "service_path": _TEXT}), schema("integer")
-        manifest = object_(
-            {
-                "versions": array(_TEXT), "name": _TEXT, "identifierSpace": _TEXT, "schemaSpace": _TEXT,
-                "serviceVersion": _TEXT, "batchSize": size, "defaultTypes": array(kind),
-                "view": object_({"url": _TEXT}), "preview": object_({"url": _TEXT, "width": size, "height": size}),
-                "suggest": object_({"entity": of_kind, "type": of_kind, "property": of_kind}),
-                "authentication": object_({"type": _TEXT, "name": _TEXT, "in": _TEXT}),
-            },
-            ("versions", "name", "identifierSpace", "schemaSpace"),
-        )  # fmt: skip
-        asked, typed = (query("queries", _TEXT),), (prefix, query("cursor", schema("integer", minimum=0)))
-        form = object_({"queries": _TEXT})
-        return [
-            Operation("GET", "/reconcile", self.describe_first, manifest, asked),
-            Operation("POST", "/reconcile", self.reconcile_first, results, body=form, body_type=FORM),
-            Operation("GET", service, self.describe, manifest, asked),
-            Operation("POST", service, self.reconcile, results, body=form, body_type=FORM),
-            Operation("GET", f"{service}/suggest/entity", self.suggest_entities, suggested, typed),
-            Operation("GET", f"{service}/suggest/type", self.suggest_types, suggested, typed),
-            Operation("GET", f"{service}/suggest/property", self.suggest_properties, suggested, typed),
-            Operation("GET", f"{service}/flyout", self.flyout, object_({"id": _TEXT, "html": _TEXT}), (id_,)),
-            Operation("GET", f"{service}/preview", self.preview, _TEXT, (id_,), answer_type="text/html"),
-        ]
-
-    async def describe_first(self, request: Request) -> Response:
-        """The manifest of the service of the first tagger, or, with queries, their candidates."""
-        return await self.describe(request)
-
-    async def reconcile_first(self, request: Request) -> Response:
-        """Candidates for the queries in a form, of the first tagger."""
-        return await self.reconcile(request)
-
-    async def describe(self, request: Request) -> Response:
-        """The manifest of the service of a tagger, or, with queries, their candidates."""
-        model = self._model(request)
-        if (queries := request.query_params.get("queries")) is not None:
-            return await self._answered(request, model, await in_thread(_queries, queries))
-        return JSONResponse(await in_thread(self._manifest, model, str(request.base_url).rstrip("/")))
-
-    async def reconcile(self, request: Request) -> Response:
-        """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
-        model = self._model(request)
-        queries = await read_form(request, _queries_of_form, kinds=(FORM,), most=8_000_000)
-        return await self._answered(request, model, queries)
-
-    async def suggest_entities(self, request: Request) -> Response:
-        """Labels by the beginning or a part of a name, alternative name or id."""
-        model, (prefix, cursor) = self._model(request), _prefix(request)
-        search = await in_thread(model.search)
-        positions = await in_thread(search, prefix, cursor + LIMIT)
-        vocabulary = model.tagger.vocabulary
-        labels = [vocabulary[position] for position in positions[cursor:]]
-        return JSONResponse(
-            {"result": [{**_describe_entity(label, vocabulary), "notable": _types(label)} for label in labels]}
-        )
-
-    async def suggest_types(self, request: Request) -> Response:
-        """Types of the labels, by a part of a name or id."""
-        vocabulary = self._model(request).tagger.vocabulary
-        if vocabulary not in self._types:  # reads all labels
-            self._types[vocabulary] = await in_thread(_all_types, vocabulary)
-        return _answer_matching(request, self._types[vocabulary])
-
-    async def suggest_properties(self, request: Request) -> Response:
-        """Properties that a query may name, by a part of a name or id."""
-        self._model(request)
-        return _answer_matching(request, [{"id": id_, "name": name} for id_, name in PROPERTIES.items()])
-
-    async def flyout(self, request: Request) -> Response:
-        """A small HTML view of a label, in JSON."""
-        label, content = self._shown(request)
-        return JSONResponse({"id": label.id, "html": render("label.html", **content)})
-
-    async def preview(self, request: Request) -> Response:
-        """An HTML page of a label."""
-        _, content = self._shown(request)
-        policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"  # in pages of clients
-        return HTMLResponse(render("preview.html", **content), headers={"Content-Security-Policy": policy})
-
-    async def _answered(self, request: Request, model: ServedModel, queries: Mapping[str, Query | Problem]) -> Response:
-        """Answer queries, one in a turn while the client is there.
-
-        One that is not valid has no candidates but its problem, and costs the others nothing.
-        """
-        valid = [query for query in queries.values() if isinstance(query, Query)]
-        unnamed = await in_thread(_without_name, model, valid)
-        options = SuggestOptions(k=max((query.limit for query in unnamed), default=1))
-        suggested = await model.suggest([query.text for query in unnamed], options)
-        scores = {
-            query: {suggestion.id: score_from_0_to_1(suggestion) for suggestion in suggestions}
-            for query, suggestions in zip(unnamed, suggested, strict=True)
-        }
-        answers, resolve = dict[str, dict[str, Any]](), cache(model.tagger.vocabulary.resolve)
-        for key, asked in queries.items():
-            if await request.is_disconnected():
-                raise ClientDisconnect
-            if isinstance(asked, Problem):
-                answers[key] = {"result": [], "error": asked.detail}
-            else:
-                candidates = await in_thread(_candidates, model, asked, scores.get(asked, {}), resolve)
-                answers[key] = {"result": candidates}
-        return await in_thread(JSONResponse, answers)
-
-    def _manifest(self, model: ServedModel, base: str) -> dict[str, Any]:
-        """Describe the service to a client. base: the address of the server, as the client has it."""
-        service = f"{base}/reconcile/{quote(model.id, safe='')}"
-        flyout = {"flyout_service_url": service, "flyout_service_path": "/flyout?id=${id}"}
-        kinds = {"entity": flyout, "type": {}, "property": {}}
-        preview, space = f"{service}/preview?id={{{{id}}}}", _common_start(model.tagger.vocabulary.ids)
-        token = {"authentication": {"type": "apiKey", "name": "Authorization", "in": "header"}}
-        return {
-            "versions": ["0.2"], "name": f"{model.name} (Tagwright)",
-            "identifierSpace": space or f"{service}#", "schemaSpace": CONCEPT,
-            "serviceVersion": __version__, "batchSize": BATCH, "defaultTypes": [_type(CONCEPT)],
-            "view": {"url": "{{id}}" if space else preview},
-            "preview": {"url": preview, "width": 420, "height": 240},
-            "suggest": {
-                kind: {"service_url": service, "service_path": f"/suggest/{kind}", **more}
-                for kind, more in kinds.items()
-            },
-            **(token if self.needs_token else {}),
-        }  # fmt: skip
-
-    def _model(self, request: Request) -> ServedModel:
-        return model_named(request.path_params.get("model"), self.models)
-
-    def _shown(self, request: Request) -> tuple[Label, dict[str, Any]]:
-        """The label that is asked for, and what templates show of it. Raises Problem (400, 404)."""
-        vocabulary = self._model(request).tagger.vocabulary
-        label_id = request.query_params.get("id")
-        if label_id is None:
-            raise bad_request("'id' is a required parameter")
-        if label_id not in vocabulary.index:
-            raise Problem(404, f"There is no label '{label_id[:100]}'")
-        position = vocabulary.index[label_id]
-        return vocabulary[position], {"label": vocabulary[position], "path": vocabulary.path(position)[:-1]}
+    pid: str
+    v: Any
 
 
-def _queries_of_form(form: Form) -> dict[str, Query | Problem]:
+class SentQuery(Sent):
+    """A query as it is sent; a blank text is valid, as OpenRefine sends it for an empty cell."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    query: str = Field("", max_length=10_000)
+    limit: float = Field(LIMIT, ge=1)
+    type: list[str] = Field([])
+    properties: list[SentProperty] = Field([])
+
+    @field_validator("type", "properties", mode="before")
+    @classmethod
+    def list_values(cls, value: Any) -> Any:
+        """One value is a list of it, and none is an empty one."""
+        return [value] if isinstance(value, str) else value or []
+
+    @model_validator(mode="after")
+    def check_content(self) -> Self:
+        """Refuse a query of nothing, and one of too many values."""
+        problem, count = "", sum(len(_values(each.v)) for each in self.properties)
+        if "query" not in self.model_fields_set and not self.properties:
+            problem = "a query has neither 'query' nor 'properties'"
+        elif count > 1000:
+            problem = f"the query has {count:,} values of properties, at most 1000 are accepted"
+        if problem:
+            raise PydanticCustomError("content", "{problem}", {"problem": problem})
+        return self
+
+
+class QueriesForm(BaseModel):
+    """The form of a batch: JSON with queries by their keys."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"queries": '{"q0": {"query": "Bees"}}'}})
+
+    queries: str
+
+
+router = APIRouter(prefix="/reconcile", route_class=JsonRoute, responses=PROBLEM)
+
+Typed = Annotated[str, QueryParameter(alias="prefix")]
+Cursor = Annotated[int, QueryParameter(ge=0, le=1000)]
+
+
+@router.get("", name="describe_first")
+@router.get("/{model}")
+async def describe(request: Request, model: NamedModel, queries: str | None = None) -> Response:
+    """The manifest of the service of a tagger, or, with queries, their candidates."""
+    if queries is not None:
+        return await _answered(request, model, await in_thread(_queries, queries))
+    needs_token = not request.app.state.access.is_open
+    return JSONResponse(await in_thread(_manifest, model, str(request.base_url).rstrip("/"), needs_token))
+
+
+@router.post("", name="reconcile_first", openapi_extra=form_body(QueriesForm))
+@router.post("/{model}", openapi_extra=form_body(QueriesForm))
+async def reconcile(request: Request, model: NamedModel) -> Response:
+    """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
+    form = await read_form(request, kinds=(FORM,), most=8_000_000)
     if "queries" not in form:
         raise bad_request("'queries' is a required property")
-    return _queries(text_of(form, "queries"))
+    return await _answered(request, model, await in_thread(_queries, text_of(form, "queries")))
+
+
+@router.get("/{model}/suggest/entity")
+async def suggest_entities(model: NamedModel, typed: Typed, cursor: Cursor = 0) -> Response:
+    """Labels by the beginning or a part of a name, alternative name or id."""
+    search = await in_thread(model.search)
+    positions = await in_thread(search, clean(typed)[:LONGEST], cursor + LIMIT)
+    vocabulary = model.tagger.vocabulary
+    labels = [vocabulary[position] for position in positions[cursor:]]
+    return JSONResponse(
+        {"result": [{**_describe_entity(label, vocabulary), "notable": _types(label)} for label in labels]}
+    )
+
+
+@router.get("/{model}/suggest/type")
+async def suggest_types(model: NamedModel, typed: Typed, cursor: Cursor = 0) -> Response:
+    """Types of the labels, by a part of a name or id."""
+    return _answer_matching(await in_thread(_all_types, model.tagger.vocabulary), typed, cursor)
+
+
+@router.get("/{model}/suggest/property", dependencies=[Depends(named_model)])
+async def suggest_properties(typed: Typed, cursor: Cursor = 0) -> Response:
+    """Properties that a query may name, by a part of a name or id."""
+    return _answer_matching([{"id": id_, "name": name} for id_, name in PROPERTIES.items()], typed, cursor)
+
+
+@router.get("/{model}/flyout")
+async def flyout(model: NamedModel, id: str) -> Response:  # noqa: A002  # the name in the address
+    """A small HTML view of a label, in JSON."""
+    return JSONResponse({"id": id, "html": render("label.html", **_shown(model, id))})
+
+
+@router.get("/{model}/preview", response_class=HTMLResponse)
+async def preview(model: NamedModel, id: str) -> Response:  # noqa: A002
+    """An HTML page of a label."""
+    policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors *"  # in pages of clients
+    page = render("preview.html", **_shown(model, id))
+    return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+
+
+async def _answered(request: Request, model: ServedModel, queries: Mapping[str, Query | Problem]) -> Response:
+    """Answer queries, one in a turn while the client is there.
+
+    One that is not valid has no candidates but its problem, and costs the others nothing.
+    """
+    valid = [query for query in queries.values() if isinstance(query, Query)]
+    unnamed = await in_thread(_without_name, model, valid)
+    options = SuggestOptions(k=max((query.limit for query in unnamed), default=1))
+    suggested = await model.suggest([query.text for query in unnamed], options)
+    scores = {
+        query: {suggestion.id: score_from_0_to_1(suggestion) for suggestion in suggestions}
+        for query, suggestions in zip(unnamed, suggested, strict=True)
+    }
+    answers, resolve = dict[str, dict[str, Any]](), cache(model.tagger.vocabulary.resolve)
+    for key, asked in queries.items():
+        if await request.is_disconnected():
+            raise ClientDisconnect
+        if isinstance(asked, Problem):
+            answers[key] = {"result": [], "error": asked.detail}
+        else:
+            answers[key] = {"result": await in_thread(_candidates, model, asked, scores.get(asked, {}), resolve)}
+    return await in_thread(JSONResponse, answers)
+
+
+def _manifest(model: ServedModel, base: str, needs_token: bool) -> dict[str, Any]:
+    """Describe the service to a client. base: the address of the server, as the client has it."""
+    service = f"{base}/reconcile/{quote(model.id, safe='')}"
+    flyout = {"flyout_service_url": service, "flyout_service_path": "/flyout?id=${id}"}
+    kinds = {"entity": flyout, "type": {}, "property": {}}
+    preview, space = f"{service}/preview?id={{{{id}}}}", _common_start(model.tagger.vocabulary.ids)
+    token = {"authentication": {"type": "apiKey", "name": "Authorization", "in": "header"}}
+    return {
+        "versions": ["0.2"], "name": f"{model.name} (Tagwright)",
+        "identifierSpace": space or f"{service}#", "schemaSpace": CONCEPT,
+        "serviceVersion": __version__, "batchSize": BATCH, "defaultTypes": [_type(CONCEPT)],
+        "view": {"url": "{{id}}" if space else preview},
+        "preview": {"url": preview, "width": 420, "height": 240},
+        "suggest": {
+            kind: {"service_url": service, "service_path": f"/suggest/{kind}", **more}
+            for kind, more in kinds.items()
+        },
+        **(token if needs_token else {}),
+    }  # fmt: skip
+
+
+def _shown(model: ServedModel, label_id: str) -> dict[str, Any]:
+    """What templates show of a label. Raises Problem (404)."""
+    vocabulary = model.tagger.vocabulary
+    if label_id not in vocabulary.index:
+        raise Problem(404, f"There is no label '{label_id[:100]}'")
+    position = vocabulary.index[label_id]
+    return {"label": vocabulary[position], "path": vocabulary.path(position)[:-1]}
 
 
 def _queries(text: str) -> dict[str, Query | Problem]:
@@ -246,31 +244,13 @@ def _queries(text: str) -> dict[str, Query | Problem]:
 
 
 def _query(key: str, sent: Mapping[str, Any]) -> Query:
-    """Check a query; a blank text is valid, as OpenRefine sends it for an empty cell. Raises Problem (400)."""
-    text, limit, types = sent.get("query", ""), sent.get("limit", LIMIT), sent.get("type") or []
-    types = [types] if isinstance(types, str) else types
-    place = f" - 'queries.{key[:100]}'"
-    if not isinstance(text, str):
-        raise bad_request(f"query is no text{place}")
-    if len(text) > 10_000:
-        raise bad_request(f"query has {len(text):,} characters, at most 10,000 are accepted{place}")
-    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit < float("inf"):
-        raise bad_request(f"limit is no number from 1 on{place}")
-    if not isinstance(types, list) or not all(isinstance(uri, str) for uri in types):
-        raise bad_request(f"type is no text and no list of texts{place}")
-    properties = sent.get("properties") or []
-    if not isinstance(properties, list) or not all(map(_is_property, properties)):
-        raise bad_request(f"properties is no list of objects with pid and v{place}")
-    if "query" not in sent and not properties:
-        raise bad_request(f"a query has neither 'query' nor 'properties'{place}")
-    named = tuple((property_["pid"], tuple(_values(property_["v"]))) for property_ in properties)
-    if (count := sum(len(values) for _, values in named)) > 1000:
-        raise bad_request(f"the query has {count:,} values of properties, at most 1000 are accepted{place}")
-    return Query(text, min(int(limit), 100), frozenset(types), named)
-
-
-def _is_property(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("pid"), str) and "v" in value
+    """A query, checked. Raises Problem (400)."""
+    try:
+        query = SentQuery.model_validate(sent)
+    except ValidationError as error:
+        raise invalid(error, f"queries.{key[:100]}") from None
+    properties = tuple((each.pid, tuple(_values(each.v))) for each in query.properties)
+    return Query(query.query, int(min(query.limit, 100)), frozenset(query.type), properties)
 
 
 def _values(value: Any) -> list[str]:
@@ -344,6 +324,7 @@ def _describe_entity(label: Label, vocabulary: Vocabulary) -> dict[str, Any]:
     return {"id": label.id, "name": label.name, "description": description}
 
 
+@lru_cache(8)
 def _all_types(vocabulary: Vocabulary) -> list[dict[str, str]]:
     """The types of all labels, the generic one first."""
     uris = sorted({uri for label in vocabulary for uri in label.types})
@@ -359,21 +340,10 @@ def _type(uri: str) -> dict[str, str]:
     return {"id": uri, "name": re.split("[/#]", uri.rstrip("/#"))[-1] or uri}
 
 
-def _prefix(request: Request) -> tuple[str, int]:
-    """Return the text typed by a user, and how many suggestions to pass over. Raises Problem (400)."""
-    parameters = request.query_params
-    cursor = parse_whole_number(parameters.get("cursor") or "0")
-    if "prefix" not in parameters:
-        raise bad_request("'prefix' is a required parameter")
-    if not isinstance(cursor, int) or not 0 <= cursor <= 1000:
-        raise bad_request("cursor is no whole number from 0 to 1000")
-    return clean(parameters["prefix"])[:LONGEST], cursor
-
-
-def _answer_matching(request: Request, entries: Sequence[dict[str, str]]) -> Response:
+def _answer_matching(entries: Sequence[dict[str, str]], typed: str, cursor: int) -> Response:
     """Answer with the entries whose name or id contains what was typed."""
-    prefix, cursor = _prefix(request)
-    matching = [entry for entry in entries if prefix.casefold() in f"{entry['name']} {entry['id']}".casefold()]
+    part = clean(typed)[:LONGEST].casefold()
+    matching = [entry for entry in entries if part in f"{entry['name']} {entry['id']}".casefold()]
     return JSONResponse({"result": matching[cursor : cursor + LIMIT]})
 
 

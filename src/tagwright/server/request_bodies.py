@@ -1,24 +1,23 @@
 """Read the body of a request, and the files in it.
 
 Every route that reads a body reads it here. A limit of its length is not enough: 20 MB can hold ten million empty
-fields, each of which costs memory and time. So fields and values are counted in the bytes before they are parsed, which
-Starlette's forms and `json` do not do. Bodies are parsed and checked in a thread. Each file is read by a process of its
-own, `tagwright read`, with limits of memory and time: some broken PDFs never end.
+fields, each of which costs memory and time; so fields, files and values are counted before they are parsed. Each file
+is read by a process of its own, `tagwright read`, with limits of memory and time: some broken PDFs never end.
 """
 
 import asyncio
-import binascii
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import parse_qsl
 
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import ImmutableMultiDict
+from starlette.datastructures import ImmutableMultiDict, UploadFile
 from starlette.requests import Request
 
 from tagwright.core.atomic import scratch_folder
@@ -34,8 +33,8 @@ from tagwright.server.turns import PerClient, in_thread
 from tagwright.text.words import clean
 from tagwright.types import Document
 
-ITEMS, DEPTH = 100_000, 64
-"The most JSON values in a body, and levels of nesting."
+ITEMS = 100_000
+"The most JSON values in a body."
 
 FIELDS, PARTS, FILES = 25_000, 100, 50
 "The most fields of a form (10,000 conditions of both kinds fit), parts of a multipart form, and files among these."
@@ -46,7 +45,7 @@ LARGEST = 5_000_000
 UNPACKED = 250_000_000
 "The most bytes that a file may unpack to."
 
-FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
 class Upload(NamedTuple):
@@ -64,79 +63,67 @@ T = TypeVar("T")
 _files = PerClient(1)
 
 
-async def read_json(request: Request, checked: Callable[[Any], T]) -> T:
-    """Parse a JSON body, and return what `checked` makes of it; both run in a thread.
-
-    A body without a content type is taken for JSON, as in Annif. Raises Problem for anything else (415), for an empty
-    body (400), and what `parse_json` and `checked` raise.
-    """
-    body = await _read_body(request)
-    if not body:
-        raise bad_request("RequestBody is required")
-    if _media_type(request) not in ("application/json", ""):
-        raise _refuse_media_type(request, "application/json")
-    return await in_thread(lambda: checked(parse_json(body)))
-
-
-async def read_form(
-    request: Request, checked: Callable[[Form], T], *, kinds: tuple[str, ...] = (FORM, MULTIPART), files: int = FILES,
-    most: int | None = None,
-) -> T:  # fmt: skip
-    """Parse a form, and return what `checked` makes of it; both run in a thread. An empty body has no fields.
-
-    kinds: accepted content types. files: how many it may hold. most: bytes of it; None: the limit of all bodies. Raises
-    Problem for another kind (415), for a form that holds too much (413), and what `checked` raises.
-    """
-    kind = _media_type(request)
-    _, options = parse_options_header(request.headers.get("content-type", "")[:1024])
-    charset = options.get(b"charset", b"").decode("latin-1").lower()
-    body = await _read_body(request, most)
-    if not body:
-        return checked(ImmutableMultiDict([]))
-    if kind not in kinds:
-        raise _refuse_media_type(request, kinds[0])
-    if charset not in ("", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"):  # some halve characters
-        raise Problem(415, Text("The form is in %(charset)s, expected utf-8", charset=ascii(charset[:80])))
-
-    def read() -> T:
-        border = b"--" + options.get(b"boundary", b"")
-        fields = _parts(body, border, files) if kind == MULTIPART else _fields(body)
-        return checked(ImmutableMultiDict(list(fields)))
-
-    return await in_thread(read)
-
-
-async def _read_body(request: Request, most: int | None = None) -> bytes:
-    """The body. most: bytes of it; more raise Problem (413) before the rest has come."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if most is not None and len(body) > most:
-            raise Problem(413, Text("The body has more than %(most)s bytes", most=most))
-    return bytes(body)
-
-
-def _media_type(request: Request) -> str:
-    """The kind of body, without parameters."""
+def media_type(request: Request) -> str:
+    """Return the kind of body, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _refuse_media_type(request: Request, expected: str) -> Problem:
-    """The body is of another kind than expected."""
-    return Problem(415, f"Invalid Content-type ({_media_type(request)[:80]}), expected ['{expected}']")
+def refuse_media_type(request: Request, expected: str) -> Problem:
+    """Return the problem of a body of another kind than expected."""
+    return Problem(415, f"Invalid Content-type ({media_type(request)[:80]}), expected ['{expected}']")
+
+
+async def read_form(
+    request: Request, *, kinds: tuple[str, ...] = (FORM, MULTIPART), files: int = FILES, most: int | None = None
+) -> Form:
+    """Return the fields and files of a form; none of an empty body.
+
+    kinds: accepted content types. files: how many it may hold. most: bytes of it; None: the limit of all bodies. Raises
+    Problem for another kind (415), and for a form that holds too much (413) or is none (400).
+    """
+    body = await request.body()
+    if most is not None and len(body) > most:
+        raise Problem(413, Text("The body has more than %(most)s bytes", most=most))
+    if not body:
+        return ImmutableMultiDict([])
+    if (kind := media_type(request)) not in kinds:
+        raise refuse_media_type(request, kinds[0])
+    _, options = parse_options_header(request.headers["content-type"][:1024])
+    charset = options.get(b"charset", b"").decode("latin-1").lower()
+    if charset not in ("", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"):  # some halve characters
+        raise Problem(415, Text("The form is in %(charset)s, expected utf-8", charset=ascii(charset[:80])))
+    if kind == FORM:
+        return ImmutableMultiDict(await in_thread(_fields, body))
+    if not body.rstrip().endswith(b"--"):
+        raise bad_request("The form does not end with the boundary that its Content-Type names; send it whole")
+    async with request.form(max_files=files, max_fields=PARTS, max_part_size=LARGEST) as form:
+        return ImmutableMultiDict([(name, await _part(value)) for name, value in form.multi_items()])
+
+
+async def _part(value: UploadFile | str) -> Upload | str:
+    return value if isinstance(value, str) else Upload(value.filename or "", await value.read())
+
+
+def _fields(body: bytes) -> list[tuple[str, str]]:
+    """The names and values of an urlencoded form. Raises Problem (413) for too many."""
+    try:
+        return parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=FIELDS)
+    except ValueError:
+        form = "The form has more than %(most)s fields; send less at a time"
+        raise Problem(413, Text(form, most=f"{FIELDS:,}")) from None
 
 
 def parse_json(body: bytes) -> Any:
     """Return the value of a JSON text. A lone surrogate, which cannot be stored, becomes U+FFFD.
 
-    Raises Problem for invalid JSON or NaN (400), and for more values (413) or levels (400) than are accepted.
+    Raises Problem for invalid JSON, NaN or too many levels (400), and for more values than are accepted (413).
     """
     try:
-        text = body.decode(encoding := json.detect_encoding(body))
-        _check_json(body if encoding.startswith("utf-8") else text.encode("utf-8", "replace"))
+        text = body.decode(json.detect_encoding(body))
+        _count_values(text)
         return json.loads(whole_json(text), parse_constant=_refuse_constant)
     except RecursionError:
-        raise _too_deep() from None
+        raise bad_request("The JSON is nested too deep") from None
     except ValueError as error:
         raise bad_request(str(error)) from None
 
@@ -155,89 +142,23 @@ def whole_json(text: str) -> str:
         return text
 
 
-def _check_json(body: bytes) -> None:
-    """Raise Problem for too many values or levels, by counting brackets and commas outside of texts.
+def _count_values(text: str) -> None:
+    """Raise Problem for too many values, by counting brackets and commas outside of texts.
 
-    A list of three values has two commas. Innermost brackets are removed again and again, to find the levels.
+    A list of three values has two commas.
     """
-    plain = body.replace(rb"\\", b"").replace(rb"\"", b"")  # then each quote begins or ends a text
-    values = plain.count(b'"') // 4  # at least half of the texts are values, and not the names of some
+    plain = text.replace(r"\\", "").replace(r"\"", "")  # then each quote begins or ends a text
+    values = plain.count('"') // 4  # at least half of the texts are values, and not the names of some
     if values <= ITEMS:
-        outside = b'"'.join(plain.split(b'"')[::2])  # so that a list of one text is not empty
-        values = sum(map(outside.count, (b",", b"[", b"{"))) - outside.count(b"[]") - outside.count(b"{}")
+        outside = '"'.join(plain.split('"')[::2])  # so that a list of one text is not empty
+        values = sum(map(outside.count, ",[{")) - outside.count("[]") - outside.count("{}")
     if values > ITEMS:
         detail = f"The body has {values:,} JSON values or more, at most {ITEMS:,} are accepted; send less at a time"
         raise Problem(413, detail)
-    brackets = outside.translate(bytes.maketrans(b"{}", b"[]"), bytes({*range(256)} - {*b"[]{}"}))
-    for _ in range(DEPTH):
-        brackets = brackets.replace(b"[]", b"")
-    if b"[" in brackets and (b"[]" in brackets or len(brackets.lstrip(b"]")) > DEPTH):
-        raise _too_deep()
-
-
-def _too_deep() -> Problem:
-    return bad_request(f"The JSON is nested too deep, at most {DEPTH} levels are accepted")
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
-
-
-def _fields(body: bytes) -> Iterator[tuple[str, str]]:
-    """The names and values of an urlencoded form. Raises Problem (413) for too many."""
-    if (count := body.count(b"&")) > FIELDS:
-        form = "The form has %(count)s fields or more, at most %(most)s are accepted; send less at a time"
-        raise Problem(413, Text(form, count=f"{count:,}", most=f"{FIELDS:,}"))
-    for field in body.split(b"&"):
-        if field:
-            name, _, value = field.partition(b"=")
-            yield _unescape_field(name), _unescape_field(value)
-
-
-def _unescape_field(text: bytes) -> str:
-    r"""The text of a field. It is decoded in pieces of 20,000 escapes, between which other threads can run.
-
-    >>> _unescape_field(b"B%c3%a4ume+%26 100%=%3D")
-    'B\xe4ume & 100%=='
-    """
-    pieces, strays = list[bytes](), 0
-    for match in re.finditer(rb"[^%]*(?:%[^%]*){0,20000}", text.replace(b"+", b" ")):
-        piece, count = re.subn(rb"%(?![0-9A-Fa-f]{2})", rb"%25", match[0])
-        if (strays := strays + count) > 100_000:
-            raise Problem(413, "The form has 100,000 % signs or more that escape nothing; write each as %25")
-        # the decoder of quoted-printable is a hundred times faster than others; it differs by its sign
-        pieces.append(binascii.a2b_qp(piece.replace(b"=", b"=3D").replace(b"%", b"=")))
-    return b"".join(pieces).decode("utf-8", "replace")
-
-
-def _parts(body: bytes, border: bytes, files: int) -> Iterator[tuple[str, str | Upload]]:
-    """The names and contents of the parts of a multipart form. files: how many may be files. Raises Problem."""
-    if (count := body.count(border) - 1) > PARTS:
-        form = "The form has %(count)s parts or more, at most %(most)s are accepted; send less at a time"
-        raise Problem(413, Text(form, count=f"{count:,}", most=PARTS))
-    _, *parts = (b"\r\n" + body).split(b"\r\n" + border)  # what stands before the first belongs to no part
-    if border == b"--" or not parts or not parts.pop().startswith(b"--"):
-        raise bad_request("The form does not end with the boundary that its Content-Type names; send it whole")
-    for part in parts:
-        head, _, content = part.partition(b"\r\n\r\n")
-        name, file = _names(head)
-        if file is None:
-            yield name, content.decode("utf-8", "replace")
-        elif (files := files - 1) < 0:
-            raise bad_request("The form has more files than are accepted here; send one request for each")
-        else:
-            yield name, Upload(file, content)
-
-
-def _names(head: bytes) -> tuple[str, str | None]:
-    """The name of a part, and the name of its file; None for a field. Raises Problem (400)."""
-    lines = (line.partition(b":") for line in head.split(b"\r\n") if len(line) <= 1024)
-    disposition = next((value for name, _, value in lines if name.strip().lower() == b"content-disposition"), b"")
-    options = parse_options_header(disposition.strip())[1]
-    if b"name" not in options:
-        raise bad_request("A part of the form has no name; each needs Content-Disposition: form-data; name=...")
-    file = options.get(b"filename")
-    return options[b"name"].decode("utf-8", "replace"), None if file is None else file.decode("utf-8", "replace")
 
 
 def text_of(form: Form, name: str) -> str:
@@ -258,19 +179,6 @@ def check_size(document: Any) -> None:
     if size > LARGEST:
         form = "The document has %(size)s bytes of text, at most %(most)s are accepted; split it"
         raise Problem(413, Text(form, size=f"{size:,}", most=f"{LARGEST:,}"))
-
-
-def parse_whole_number(text: str) -> Any:
-    """Return the whole number in a field of a form or an address, or else its text, which the schema then refuses."""
-    return int(text) if re.fullmatch("[+-]?[0-9]{1,18}", text) else text
-
-
-def label_rules(fields: ImmutableMultiDict[Any, Any]) -> dict[str, Any]:
-    """Return the `LABEL_RULES` in a form or an address, as arguments of `SuggestOptions`."""
-    rules: dict[str, Any] = {name: fields[name] for name in ("hierarchy", "per_branch") if name in fields}
-    if "per_branch" in rules:
-        rules["per_branch"] = parse_whole_number(rules["per_branch"])
-    return {**rules, **{name: fields.getlist(name) for name in ("only", "without")}}
 
 
 async def run_apart(request: Request, read: Callable[..., T], *given: Any) -> T:

@@ -230,7 +230,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
     for content in sent:
         text = clean(content["text"]).strip()  # as it is read again
         id_ = clean(content.get("document_id") or "") or text_id(text)
-        documents.append(Document(id_, abstract=text, metadata=sent_metadata(content)))
+        documents.append(Document(id_, abstract=text, metadata=sent_metadata(content.get("metadata", {}))))
     ids = ReviewedDocuments(file).add(documents).ids
     for content, id_ in zip(sent, ids, strict=True):
         subjects = [subject["uri"] for subject in content.get("subjects", ())]

@@ -1,10 +1,15 @@
 """The pages at / and /api: suggestions for a text or a file, and the description of the API."""
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from urllib.parse import quote, urlencode
 
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -17,14 +22,13 @@ from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.server.access import Session, check_origin
 from tagwright.server.entrance import Entrance, Sessions
-from tagwright.server.examples import by_interface, example
-from tagwright.server.json_api import JsonApi, options_of, sent_document
+from tagwright.server.json_api import sent_document, suggestions
 from tagwright.server.languages import _, translated_error
-from tagwright.server.openapi import Operation, describe_operations
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import Form, Upload, parse_whole_number, read_documents, read_form, text_of
+from tagwright.server.request_bodies import JSON, MULTIPART, Form, Upload, read_documents, read_form, text_of
 from tagwright.server.rows import highlight, strongest_spans, suggested_row
+from tagwright.server.schemas import AddressOptions, SentDocument, invalid
 from tagwright.server.served_model import model_named
 from tagwright.server.turns import in_thread
 from tagwright.tagger import Suggestion
@@ -39,11 +43,9 @@ _EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": s
 class StartPages:
     """The pages. Where tokens are needed, people log in first, as for the review.
 
-    operations: to be described. show_from: the least confidence of what is shown at once and copied, but for the best.
+    show_from: the least confidence of what is shown at once and copied, but for the best.
     """
 
-    api: JsonApi
-    operations: Sequence[Operation]
     sessions: Sessions
     show_from: float = 0.0
 
@@ -67,43 +69,52 @@ class StartPages:
         fields = dict(_EMPTY)
         try:
             check_origin(request)
-            form = await read_form(request, lambda form: form, files=1)
+            form = await read_form(request, files=1)
             sent = {name: text_of(form, name).replace("\r\n", "\n") for name in _EMPTY}  # browsers send CRLF
             fields |= {name: text for name, text in sent.items() if text}
             content = await self._suggested(request, form, fields)
         except Problem as problem:
-            return await self._start(request, session, fields, problem.status, problem.headers, problem=problem.detail)
+            return await self._start(
+                request, session, fields, problem.status_code, problem.headers, problem=problem.detail
+            )
         return await self._start(request, session, fields, **content)
 
     async def interface(self, request: Request, session: Session | None) -> Response:
         """The description of the API for people, with an example of each operation."""
-        model, is_open = next(iter(self.api.models.values())), self.sessions.access.is_open
-
-        def call(operation: Operation) -> dict[str, Any]:
-            anchor = re.sub(r"\W+", "-", f"{operation.method} {operation.path}").strip("-").lower()
-            called = example(operation, model, str(request.base_url), token=not is_open)
-            return {"operation": operation, "anchor": anchor, "example": called}
-
-        groups = {name: [call(operation) for operation in group] for name, group in by_interface(self.operations)}
+        models, is_open = request.app.state.models, self.sessions.access.is_open
+        described = request.app.openapi()
+        groups: dict[str, list[dict[str, Any]]] = {"api": [], "v1": [], "reconcile": [], "": []}
+        model = next(iter(models.values()))
+        label = model.tagger.vocabulary[0]
+        known = {"q": label.name, "prefix": label.name, "id": label.id, "model": model.id, "project_id": model.id}
+        curl = partial(example, base=str(request.base_url), known=known, token=not is_open)
+        for path, operations in described["paths"].items():
+            first = path.split("/")[1]
+            group = groups[first if first in groups else ""]
+            for method, operation in operations.items():
+                schemas = described["components"]["schemas"]
+                group.append(described_call(method.upper(), path, operation, schemas, curl))
         return show(
-            request, "api.html", session, models=self.api.models.values(), version=__version__, groups=groups,
-            paths=describe_operations(self.operations)["paths"], is_open=is_open,
-        )  # fmt: skip
+            request, "api.html", session, models=models.values(), version=__version__, groups=groups, is_open=is_open
+        )
 
     async def _suggested(self, request: Request, form: Form, fields: Mapping[str, str]) -> dict[str, Any]:
         """Return the suggestions for a form, as the page shows them. Raises Problem."""
         document, others = await self._document(request, form, fields["text"])
-        rules = {"model": fields["model"] or None, "names_in": fields["language"] or None}
-        options = options_of({**rules, "limit": parse_whole_number(fields["limit"]), "evidence": True})
-        model = model_named(rules["model"], self.api.models)
-        (suggestions,) = await self.api.suggestions(model, [document], options)
-        tagger, language, marked = model.tagger, fields["language"], parse_whole_number(text_of(form, "marked"))
+        rules = {"model": fields["model"] or None, "names_in": fields["language"], "limit": fields["limit"]}
+        try:
+            options = AddressOptions.model_validate({**rules, "evidence": "1"})
+        except ValidationError as error:
+            raise invalid(error) from None
+        model = model_named(options.model, request.app.state.models)
+        (suggested,) = await suggestions(model, [document], options)
+        tagger, language, marked = model.tagger, fields["language"], text_of(form, "marked")
 
         def is_less_likely(rank: int, each: Suggestion) -> bool:
             return rank > 1 and each.confidence is not None and each.confidence < self.show_from
 
         def shown() -> dict[str, Any]:
-            ranked = list(enumerate(suggestions, 1))
+            ranked = list(enumerate(suggested, 1))
             spans = {rank: strongest_spans(document.text, suggestion.evidence) for rank, suggestion in ranked}
             likely = [each for rank, each in ranked if not is_less_likely(rank, each)]
             return {
@@ -112,8 +123,8 @@ class StartPages:
                     suggested_row(tagger, document, each, rank, language)._replace(is_folded=is_less_likely(rank, each))
                     for rank, each in ranked
                 ],
-                "fits_none": suggestions.none, "is_text": _file(form) is None,
-                "marked": marked if marked in spans else 1,
+                "fits_none": suggested.none, "is_text": _file(form) is None,
+                "marked": next((rank for rank in spans if str(rank) == marked), 1),
                 "copies": copies(likely, fields["source"].strip()),
             }  # fmt: skip
 
@@ -125,7 +136,7 @@ class StartPages:
         if file is None:
             if not text.strip():
                 raise bad_request(_("Paste a text or choose a file."))
-            return await in_thread(sent_document, {"text": text}), 0
+            return await in_thread(sent_document, SentDocument(text=text)), 0
         try:
             documents = await read_documents(request, file)
         except InputError as error:
@@ -139,7 +150,7 @@ class StartPages:
         headers: Mapping[str, str] | None = None, **more: Any,
     ) -> Response:  # fmt: skip
         """The page with the form. more: what stands beneath it."""
-        models = list(self.api.models.values())
+        models = list(request.app.state.models.values())
 
         def page() -> Response:
             languages = {model.id: model.languages for model in models}
@@ -147,6 +158,54 @@ class StartPages:
             return show(request, "start.html", session, status, headers, languages=languages, **content)
 
         return await in_thread(page)  # it repeats the text
+
+
+def inlined(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema with those that it refers to in place, and without null, as the page shows it."""
+    whole = dict(schema)
+    if "$ref" in schema:
+        whole = schemas[schema["$ref"].rpartition("/")[2]] | {"description": ""} | whole
+    if kinds := [inlined(each, schemas) for each in whole.get("anyOf", ()) if each.get("type") != "null"]:
+        whole = kinds[0] | whole | {"type": [kind["type"] for kind in kinds]}
+    if "properties" in whole:
+        whole["properties"] = {name: inlined(value, schemas) for name, value in whole["properties"].items()}
+    return whole | ({"items": inlined(whole["items"], schemas)} if "items" in whole else {})
+
+
+def described_call(
+    method: str, path: str, operation: Mapping[str, Any], schemas: Mapping[str, Any], curl: Callable[..., str]
+) -> dict[str, Any]:
+    """Return what the page shows of an operation. curl: writes an example, see `example`."""
+    bodies = operation.get("requestBody", {}).get("content", {})
+    results = operation["responses"].get("200", {}).get("content", {})
+    sent = {kind: inlined(content["schema"], schemas) for kind, content in bodies.items()}
+    return {
+        "method": method, "path": path, "summary": operation["summary"],
+        "anchor": re.sub(r"\W+", "-", f"{method} {path}").strip("-").lower(),
+        "parameters": [
+            {**each, "schema": inlined(each["schema"], schemas)} for each in operation.get("parameters", ())
+        ],
+        "bodies": sent, "curl": curl(path, operation.get("parameters", ()), sent),
+        "answers": {kind: inlined(content["schema"], schemas) for kind, content in results.items()},
+    }  # fmt: skip
+
+
+def example(
+    path: str, parameters: Sequence[Any], bodies: Mapping[str, Any], *, base: str, known: Mapping[str, str], token: bool
+) -> str:
+    """Return a call with curl. base: the address of the server. known: values of parameters. token: whether needed."""
+    needed = {each["name"]: known[each["name"]] for each in parameters if each["required"] and each["in"] == "query"}
+    address = base + re.sub(r"{(\w+)}", lambda found: quote(known[found[1]]), path[1:])
+    query = f"?{urlencode(needed)}" if needed else ""
+    words = ["curl", address + query, *(["-H", "Authorization: Bearer TOKEN"] if token else [])]
+    for kind, schema in bodies.items():
+        sent: Any = [schema["items"]["example"]] if "items" in schema else schema["example"]
+        if kind == JSON:
+            words += ["--json", json.dumps(sent, ensure_ascii=False)]
+        else:
+            flag = "-F" if kind == MULTIPART else "--data-urlencode"
+            words += [word for name, value in sent.items() for word in (flag, f"{name}={value}")]
+    return shlex.join(words)
 
 
 def _file(form: Form) -> Upload | None:

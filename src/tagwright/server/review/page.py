@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from hmac import compare_digest
 from pathlib import Path
 from typing import Any, get_args
 
@@ -130,7 +131,7 @@ class ReviewPages:
         query = _query(request)
         content = render(
             "found.html", rows=await self._search(query), query=query, number=_number(request),
-            csrf=self.sessions.csrf(session),
+            csrf=session.csrf,
         )  # fmt: skip
         return HTMLResponse(content)
 
@@ -268,7 +269,7 @@ class ReviewPages:
     async def training(self, _request: Request, session: Session) -> Response:
         """Show how far the training is, as a part of the overview that a script asks for."""
         trained = await asyncio.to_thread(self._trained)
-        return HTMLResponse(render("training.html", csrf=self.sessions.csrf(session), **trained))
+        return HTMLResponse(render("training.html", csrf=session.csrf, **trained))
 
     async def refit(self, request: Request, session: Session) -> Response:
         """Start to train the model on the decisions."""
@@ -337,7 +338,7 @@ class ReviewPages:
         """Return a page from a template, with what every page of a session needs. large: content made for it alone."""
 
         def page() -> Response:
-            frame: dict[str, Any] = {"csrf": self.sessions.csrf(session), "progress": self.review.progress()}
+            frame: dict[str, Any] = {"csrf": session.csrf, "progress": self.review.progress()}
             return show(request, template, session, **frame, **large(), **content)
 
         return await asyncio.to_thread(page)
@@ -345,8 +346,8 @@ class ReviewPages:
     async def _checked_form(self, request: Request, session: Session) -> Form:
         """Return the form of a request. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
-        form = await read_form(request, lambda form: form)
-        if not self.sessions.owns_form(session, text_of(form, "csrf")):
+        form = await read_form(request)
+        if not compare_digest(session.csrf.encode(), text_of(form, "csrf").encode()):
             raise Problem(403, _("The form belongs to another session; open the page again and repeat the step"))
         return form
 
