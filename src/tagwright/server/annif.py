@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator
+from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
 
 from tagwright.core.checked import show
 from tagwright.data.texts import to_documents
@@ -23,7 +23,18 @@ from tagwright.server.deps import JsonRoute, Project, ServedModels, check_json
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request, read_each
 from tagwright.server.request_bodies import check_size, read_form
-from tagwright.server.schemas import EXAMPLE, PROBLEM, FromTexts, LabelRules, Sent, form_body, invalid
+from tagwright.server.schemas import (
+    EXAMPLE,
+    PROBLEM,
+    FromTexts,
+    LabelRules,
+    Sent,
+    answer,
+    form_body,
+    invalid,
+    listed,
+    shape,
+)
 from tagwright.server.served_model import ServedModel, score_from_0_to_1
 from tagwright.server.turns import in_thread
 from tagwright.tagger import Suggestion, Suggestions
@@ -108,86 +119,17 @@ class LanguagesOf(Sent):
     languages: list[str] = Field(min_length=1, max_length=5)
 
 
-class Information(BaseModel):
-    """The name and version of the server."""
-
-    title: str
-    version: str
-
-
-class Backend(BaseModel):
-    """What answers for a project."""
-
-    backend_id: str
-
-
-class VocabularyInfo(BaseModel):
-    """The vocabulary of a project."""
-
-    vocab_id: str
-    languages: list[str]
-    size: int
-    loaded: bool
-
-
-class ProjectInfo(BaseModel):
-    """A tagger as a project."""
-
-    project_id: str
-    name: str
-    language: str
-    backend: Backend
-    vocab: VocabularyInfo
-    vocab_language: str
-    is_trained: bool
-    modification_time: str | None
-
-
-class Projects(BaseModel):
-    """All projects."""
-
-    projects: list[ProjectInfo]
-
-
-class Vocabularies(BaseModel):
-    """All vocabularies."""
-
-    vocabs: list[VocabularyInfo]
-
-
-class Result(BaseModel):
-    """A suggested subject."""
-
-    uri: str
-    label: str
-    notation: str | None
-    score: float
-
-
-class Results(BaseModel):
-    """Suggested subjects."""
-
-    results: list[Result]
-
-
-class ResultsOf(Results):
-    """Suggested subjects of a document."""
-
-    document_id: str | None
-    problem: str = ""
-
-
-class Language(BaseModel):
-    """How likely a text is in a language; null for none of them."""
-
-    language: str | None
-    score: float
-
-
-class Languages(BaseModel):
-    """How likely a text is in several languages."""
-
-    results: list[Language]
+VOCABULARY: Mapping[str, Any] = {"vocab_id": str, "languages": list[str], "size": int, "loaded": bool}
+PROJECT: Mapping[str, Any] = {
+    **dict.fromkeys(("project_id", "name", "language", "vocab_language"), str),
+    "backend": shape("Backend", backend_id=str),
+    "vocab": shape("VocabularyInfo", **VOCABULARY),
+    "is_trained": bool,
+    "modification_time": str | None,
+}
+RESULT = shape("Result", uri=str, label=str, notation=str | None, score=float)
+RESULTS_OF = shape("ResultsOf", results=[RESULT], document_id=str | None, problem=(str, ""))
+LANGUAGE = shape("Language", language=str | None, score=float)
 
 
 async def check_may_learn(model: Project, request: Request) -> None:
@@ -205,33 +147,35 @@ router = APIRouter(prefix="/v1", route_class=JsonRoute, strict_content_type=Fals
 OF_JSON = [Depends(check_json)]
 
 
-@router.get("/", responses={200: {"model": Information}})
+@router.get("/", responses=answer("Information", title=str, version=str))
 async def show_information() -> Response:
     """The name and version of the server."""
     return JSONResponse({"title": "Tagwright, interface of Annif", "version": __version__})
 
 
-@router.get("/projects", responses={200: {"model": Projects}})
+@router.get("/projects", responses=answer("Projects", projects=[shape("Project", **PROJECT)]))
 async def list_projects(models: ServedModels) -> Response:
     """The taggers, each as a project."""
     return JSONResponse({"projects": [await in_thread(_project, model) for model in models.values()]})
 
 
-@router.get("/vocabs", responses={200: {"model": Vocabularies}})
+@router.get("/vocabs", responses=answer("Vocabularies", vocabs=[shape("VocabularyOf", **VOCABULARY)]))
 async def list_vocabularies(models: ServedModels) -> Response:
     """The vocabularies of the projects."""
     described = {model.id: await in_thread(_vocabulary, model) for model in models.values()}
     return JSONResponse({"vocabs": list(described.values())})
 
 
-@router.get("/projects/{project_id}", responses={200: {"model": ProjectInfo}})
+@router.get("/projects/{project_id}", responses=answer("ProjectInfo", **PROJECT))
 async def show_project(model: Project) -> Response:
     """One project."""
     return JSONResponse(await in_thread(_project, model))
 
 
 @router.post(
-    "/projects/{project_id}/suggest", responses={200: {"model": Results}}, openapi_extra=form_body(SuggestForm)
+    "/projects/{project_id}/suggest",
+    responses=answer("Results", results=[RESULT]),
+    openapi_extra=form_body(SuggestForm.model_json_schema()),
 )
 async def suggest_for_text(model: Project, request: Request) -> Response:
     """Suggest subjects for a text."""
@@ -248,7 +192,11 @@ async def suggest_for_text(model: Project, request: Request) -> Response:
     return JSONResponse({"results": _results(suggested)})
 
 
-@router.post("/projects/{project_id}/suggest-batch", responses={200: {"model": list[ResultsOf]}}, dependencies=OF_JSON)
+@router.post(
+    "/projects/{project_id}/suggest-batch",
+    responses={200: {"model": listed([RESULTS_OF])}},
+    dependencies=OF_JSON,
+)
 async def suggest_for_texts(model: Project, batch: Batch, options: Annotated[Options, Query()]) -> Response:
     """Suggest subjects for each of several texts.
 
@@ -288,7 +236,7 @@ async def learn_from_documents(model: Project, request: Request, documents: list
     return Response(status_code=204, media_type="application/json")
 
 
-@router.post("/detect-language", responses={200: {"model": Languages}}, dependencies=OF_JSON)
+@router.post("/detect-language", responses=answer("Languages", results=[LANGUAGE]), dependencies=OF_JSON)
 async def detect_languages(sent: LanguagesOf) -> Response:
     """How likely the text is in each of the languages, and in none of them (null)."""
     shares = await in_thread(detect, sent.text)

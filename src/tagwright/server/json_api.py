@@ -28,20 +28,18 @@ from tagwright.server.request_bodies import (
 )
 from tagwright.server.schemas import (
     PROBLEM,
+    SUGGESTIONS,
     AddressOptions,
-    Answer,
-    Answers,
     Asked,
     FileForm,
-    FoundLabels,
     LabelRules,
-    Models,
     Options,
     SentDocument,
-    Status,
     SuggestFor,
+    answer,
     form_body,
     invalid,
+    shape,
 )
 from tagwright.server.served_model import ServedModel, model_named
 from tagwright.server.turns import in_thread
@@ -54,7 +52,12 @@ from tagwright.types import Document
 router = APIRouter(route_class=JsonRoute, strict_content_type=False, responses=PROBLEM)
 
 
-@router.get("/api/models", responses={200: {"model": Models}})
+MODEL = shape("Model", id=str, name=str, language=str, labels=int, version=str)
+LABEL = shape("FoundLabel", id=str, name=str, notation=str, path=list[str], description=str)
+STATUS = answer("Status", status=str)
+
+
+@router.get("/api/models", responses=answer("Models", models=[MODEL]))
 async def list_models(models: ServedModels) -> Response:
     """The taggers that are served."""
     described = [
@@ -67,7 +70,7 @@ async def list_models(models: ServedModels) -> Response:
     return JSONResponse({"models": described})
 
 
-@router.post("/api/suggest", responses={200: {"model": Answer}}, dependencies=[Depends(check_json)])
+@router.post("/api/suggest", responses=answer("Answer", **SUGGESTIONS), dependencies=[Depends(check_json)])
 async def suggest(sent: SuggestFor, models: ServedModels) -> Response:
     """Suggest labels for a document: a text, or title, abstract and sections."""
     document = await in_thread(sent_document, sent)
@@ -75,7 +78,11 @@ async def suggest(sent: SuggestFor, models: ServedModels) -> Response:
     return await in_thread(JSONResponse, found[0])  # with evidence it repeats the text
 
 
-@router.post("/api/files", responses={200: {"model": Answers}}, openapi_extra=form_body(FileForm, MULTIPART))
+@router.post(
+    "/api/files",
+    responses=answer("Answers", documents=[shape("AnswerOfFile", **SUGGESTIONS)], notes=list[str]),
+    openapi_extra=form_body(FileForm.model_json_schema(), MULTIPART),
+)
 async def suggest_for_file(
     request: Request, models: ServedModels, options: Annotated[AddressOptions, Query()]
 ) -> Response:
@@ -92,7 +99,7 @@ async def suggest_for_file(
     return await in_thread(JSONResponse, {"documents": found, "notes": notes})
 
 
-@router.get("/api/labels", responses={200: {"model": FoundLabels}})
+@router.get("/api/labels", responses=answer("FoundLabels", labels=[LABEL], version=str))
 async def search_labels(
     model: NamedModel, q: str, limit: Annotated[int, Query(ge=1, le=1000)] = MAX_LABELS
 ) -> Response:
@@ -100,13 +107,13 @@ async def search_labels(
     return JSONResponse(await found_labels(model, q, limit))
 
 
-@router.get("/health", responses={200: {"model": Status}})
+@router.get("/health", responses=STATUS)
 async def health() -> Response:
     """Whether the server answers."""
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/ready", responses={200: {"model": Status}})
+@router.get("/ready", responses=STATUS)
 async def ready(request: Request) -> Response:
     """Whether requests should be sent here: the taggers are loaded."""
     if not request.app.state.ready:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi import Query as QueryParameter
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.requests import ClientDisconnect
 
@@ -107,13 +107,13 @@ class SentQuery(Sent):
         return self
 
 
-class QueriesForm(BaseModel):
-    """The form of a batch: JSON with queries by their keys."""
-
-    model_config = ConfigDict(json_schema_extra={"example": {"queries": '{"q0": {"query": "Bees"}}'}})
-
-    queries: str
-
+QUERIES_FORM = {
+    "type": "object",
+    "properties": {"queries": {"type": "string"}},
+    "required": ["queries"],
+    "example": {"queries": '{"q0": {"query": "Bees"}}'},
+}
+"The form of a batch: JSON with queries by their keys."
 
 router = APIRouter(prefix="/reconcile", route_class=JsonRoute, responses=PROBLEM)
 
@@ -131,8 +131,8 @@ async def describe(request: Request, model: NamedModel, queries: str | None = No
     return JSONResponse(await in_thread(_manifest, model, str(request.base_url).rstrip("/"), needs_token))
 
 
-@router.post("", name="reconcile_first", openapi_extra=form_body(QueriesForm))
-@router.post("/{model}", openapi_extra=form_body(QueriesForm))
+@router.post("", name="reconcile_first", openapi_extra=form_body(QUERIES_FORM))
+@router.post("/{model}", openapi_extra=form_body(QUERIES_FORM))
 async def reconcile(request: Request, model: NamedModel) -> Response:
     """Candidates for the queries in a form: labels that each may mean, scored from 0 to 100."""
     form = await read_form(request, kinds=(FORM,), most=8_000_000)

@@ -2,10 +2,20 @@
 
 import re
 from collections.abc import Mapping
+from types import GenericAlias
 from typing import Any, Self
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from tagwright.core.checked import find_nearest, show
@@ -44,9 +54,9 @@ PROBLEM: dict[int | str, dict[str, Any]] = {
 "How the description says that any request may end in a problem."
 
 
-def form_body(model: type[BaseModel], kind: str = FORM) -> dict[str, Any]:
-    """Return what the description says of a form with these fields."""
-    return {"requestBody": {"required": True, "content": {kind: {"schema": model.model_json_schema()}}}}
+def form_body(schema: Mapping[str, Any], kind: str = FORM) -> dict[str, Any]:
+    """Return what the description says of a form. schema: of its fields."""
+    return {"requestBody": {"required": True, "content": {kind: {"schema": schema}}}}
 
 
 def invalid(error: ValidationError | RequestValidationError, place: str = "") -> Problem:
@@ -204,111 +214,55 @@ class FileForm(Closed):
     file: Any = Field(None, json_schema_extra={"type": "string", "format": "binary"})
 
 
-class Span(BaseModel):
-    """A place in the text."""
-
-    start: int
-    end: int
-    text: str
-    weight: float
+def answer(name: str, /, **fields: Any) -> dict[int | str, dict[str, Any]]:
+    """Return what the description says of an answer with these fields, see `shape`."""
+    return {200: {"model": shape(name, **fields)}}
 
 
-class Evidence(BaseModel):
-    """What a stage found."""
+def shape(name: str, /, **fields: Any) -> Any:
+    """Return the model of a part of an answer: it describes and checks nothing, as answers are sent as they are.
 
-    stage: str
-    rank: int
-    score: float
-    spans: list[Span]
-
-
-class Reason(BaseModel):
-    """Why a label is suggested."""
-
-    name: str
-    added: float = 0.0
-    rank: int = 0
-    remark: str = ""
+    fields: of each its type, a list of the one type of its items, or a type and a `Field` with default and description.
+    """
+    given: dict[str, Any] = {
+        each: kind if isinstance(kind, tuple) else (listed(kind), ...) for each, kind in fields.items()
+    }
+    return create_model(name, **given)
 
 
-class Estimate(BaseModel):
-    """How a confidence was estimated."""
-
-    by: str
-    features: dict[str, float]
+def listed(kind: Any) -> Any:
+    """Return the type of a list of a shape, given as `[shape]`; any other type as it is."""
+    return GenericAlias(list, tuple(kind)) if isinstance(kind, list) else kind
 
 
-class Suggested(BaseModel):
-    """A suggestion."""
-
-    id: str
-    name: str
-    notation: str = Field(description="Place in a classification, such as 595.79; empty where there is none.")
-    score: float
-    confidence: float | None
-    reasons: list[Reason] = Field(
-        [], description="Stages, or features of a learned combiner: what raises the score most comes first."
-    )
-    evidence: list[Evidence] = []
-    estimate: Estimate | None = None
-    translated: list[str] = Field([], description="Translated names by which texts find the label too.")
-    language: str = Field("", description="With names_in, of the name; empty where nothing says it.")
-
-
-class Answer(BaseModel):
-    """The suggestions for a document."""
-
-    id: str
-    none: float = Field(
-        0.0, description="Probability that no label of the vocabulary fits; missing where it is not estimated."
-    )
-    suggestions: list[Suggested]
-    text: str = ""
-    meanings: dict[str, str] = Field({}, description="What the names of the reasons mean.")
-    version: str = Field(description="The tagger that answered and its version, as in the header X-Model-Version.")
-
-
-class Answers(BaseModel):
-    """The suggestions for the documents of a file."""
-
-    documents: list[Answer]
-    notes: list[str]
-
-
-class Model(BaseModel):
-    """A tagger that is served."""
-
-    id: str
-    name: str
-    language: str
-    labels: int
-    version: str
-
-
-class Models(BaseModel):
-    """The taggers that are served."""
-
-    models: list[Model]
-
-
-class FoundLabel(BaseModel):
-    """A label of the vocabulary."""
-
-    id: str
-    name: str
-    notation: str
-    path: list[str]
-    description: str
-
-
-class FoundLabels(BaseModel):
-    """Labels that were found."""
-
-    labels: list[FoundLabel]
-    version: str
-
-
-class Status(BaseModel):
-    """How the server is."""
-
-    status: str
+SPAN = shape("Span", start=int, end=int, text=str, weight=float)
+EVIDENCE = shape("Evidence", stage=str, rank=int, score=float, spans=[SPAN])
+REASON = shape("Reason", name=str, added=(float, 0.0), rank=(int, 0), remark=(str, ""))
+ESTIMATE = shape("Estimate", by=str, features=dict[str, float])
+SUGGESTED = shape(
+    "Suggested",
+    id=str,
+    name=str,
+    notation=(str, Field(description="Place in a classification, such as 595.79; empty where there is none.")),
+    score=float,
+    confidence=float | None,
+    reasons=(
+        listed([REASON]),
+        Field([], description="Stages, or features of a learned combiner: what raises the score most comes first."),
+    ),
+    evidence=(listed([EVIDENCE]), []),
+    estimate=(ESTIMATE | None, None),
+    translated=(list[str], Field([], description="Translated names by which texts find the label too.")),
+    language=(str, Field("", description="With names_in, of the name; empty where nothing says it.")),
+)
+NONE = "Probability that no label of the vocabulary fits; missing where it is not estimated."
+VERSION = "The tagger that answered and its version, as in the header X-Model-Version."
+SUGGESTIONS: Mapping[str, Any] = {
+    "id": str,
+    "none": (float, Field(0.0, description=NONE)),
+    "suggestions": [SUGGESTED],
+    "text": (str, ""),
+    "meanings": (dict[str, str], Field({}, description="What the names of the reasons mean.")),
+    "version": (str, Field(description=VERSION)),
+}
+"What is answered for a document."
