@@ -80,25 +80,15 @@ def _label_lines(path: Path, reading: Reading) -> Iterator[tuple[int, tuple[str,
 
 def _matrix_rows(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The labels of each row of a sparse matrix of scipy (documents, labels), from 1; nothing pickled is read."""
-    import numpy as np
+    from scipy.sparse import csr_array, load_npz
 
     try:
-        with np.load(path, allow_pickle=False) as file:
-            kind = file["format"].astype(str).item()
-            names = ("indptr", "indices", "data") if kind == "csr" else ("shape",) * 3
-            documents, labels = map(int, file["shape"])
-            indptr, indices, data = (file[name] for name in names)
-    except Exception as error:  # of numpy and zipfile, for whatever the file holds
-        raise InputError(
-            f"is no sparse matrix as scipy.sparse.save_npz writes it ({one_line_of(error)})", path
-        ) from None
-    if kind != "csr":
-        raise InputError(
-            f"is a matrix in {kind}, expected csr; save_npz(path, load_npz(path).tocsr()) converts it", path
-        )
-    whole = len(indptr) == documents + 1 and indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
-    if not whole or (np.diff(indptr) < 0).any() or (len(indices) and not 0 <= indices.min() <= indices.max() < labels):
-        raise InputError("is damaged, as its rows or columns do not fit its shape; download it again", path)
-    for row, (start, end) in enumerate(pairwise(indptr), 1):
-        own = indices[start:end][data[start:end] != 0]
-        yield row, tuple(f"{POSITION}{label}" for label in np.unique(own).tolist())
+        matrix = csr_array(load_npz(path))
+        matrix.check_format()
+    except Exception as error:  # of scipy, numpy and zipfile, for whatever the file holds
+        problem = f"is no sparse matrix as scipy.sparse.save_npz writes it, or a damaged one ({one_line_of(error)})"
+        raise InputError(problem, path) from None
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    for row, (start, end) in enumerate(pairwise(matrix.indptr), 1):
+        yield row, tuple(f"{POSITION}{label}" for label in matrix.indices[start:end].tolist())
