@@ -70,7 +70,7 @@ READERS: Mapping[str, str] = {
 a program that tags texts with labels from memory loads no reader."""
 
 OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS}
-"Our own parts of a saved tagger: class -> module. Each class has a `load(folder, labels)`."
+"Our own parts of a saved tagger: class -> module. Each class has a `from_state(state, labels)`."
 
 COMMANDS = (
     "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "monitor",
