@@ -34,7 +34,7 @@ def test_what_is_missing_is_said_with_the_extra_and_the_file(monkeypatch: pytest
     require("reading PDF", "numpy")
 
 
-@pytest.mark.parametrize("package", ["uvicorn", "starlette"])
+@pytest.mark.parametrize("package", ["uvicorn", "fastapi"])
 def test_the_server_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     said = rf'^serve needs {package}, which is not installed; pip install "tagwright\[serve\]"$'

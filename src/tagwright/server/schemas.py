@@ -66,7 +66,7 @@ def invalid(error: ValidationError | RequestValidationError, place: str = "") ->
     """
     first = error.errors()[0]
     kind, value, more = first["type"], first["input"], first.get("ctx", {})
-    path = [place, *(str(part)[:100] for part in first["loc"])]
+    path = [place, *(f"{part!s:.100}" for part in first["loc"])]
     of_address = path[1:2] == ["query"]
     if isinstance(error, RequestValidationError):
         del path[1]  # "body" or "query"
