@@ -49,18 +49,14 @@ MORE_LABELS = (
 )  # fmt: skip
 "Names of labels that count where none of DOCUMENT is there."
 
-KEYWORDS = (
-    "keyword", "keywords", "author keywords", "subject keywords", "subject other", "653a", "stichwort", "stichwörter",
-    "stichworte", "automatic tags", "tags", "avainsana", "avainsanat", "nyckelord", "mot clé", "mots clés",
-)  # fmt: skip
-"""Names of columns that stay metadata: their terms come from authors, sellers or other databases, not from whoever
-indexed the documents with a vocabulary."""
-
 LIKE_LABELS = (
-    *KEYWORDS[1:], "tag", "category", "categories", "topic", "topics", "class", "classes", "genre", "genres",
-    "kategorie", "kategorien", "kategoria", "kategoriat", "kategori", "kategorier", "catégorie", "catégories",
+    "keywords", "author keywords", "subject keywords", "subject other", "653a", "stichwort", "stichwörter",
+    "stichworte", "automatic tags", "tags", "avainsana", "avainsanat", "nyckelord", "mot clé", "mots clés", "tag",
+    "category", "categories", "topic", "topics", "class", "classes", "genre", "genres", "kategorie", "kategorien",
+    "kategoria", "kategoriat", "kategori", "kategorier", "catégorie", "catégories",
 )  # fmt: skip
-"Names of metadata that a message names where no document has a label; a keyword is what papers have."
+"""Names of columns that stay metadata, and that a message names where no document has a label: their terms come from
+authors, sellers or other databases, not from whoever indexed the documents with a vocabulary."""
 
 LABEL: Words = {
     "id": (

@@ -137,7 +137,7 @@ def check_gzip(content: bytes, path: Path | str, most: int) -> None:
 
 
 @contextmanager
-def convert_errors(problem: str, library: str, path: Path | str, line: int | None = None) -> Iterator[None]:
+def convert_errors(problem: str, library: str, path: Path | str) -> Iterator[None]:
     """Turn any exception of a library into InputError; libraries raise nearly anything for damaged files.
 
     problem: what the file or record is then said to be. What the library logs or warns of is not shown, nor what Python
@@ -152,4 +152,4 @@ def convert_errors(problem: str, library: str, path: Path | str, line: int | Non
     except Exception as error:
         of_python = isinstance(error, (LookupError, AttributeError, TypeError, AssertionError, UnicodeError))
         reason = "" if of_python or "invalid literal for" in str(error) else f" ({one_line_of(error)})"
-        raise InputError(f"{problem}{reason}", path, line) from None
+        raise InputError(f"{problem}{reason}", path) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, time
 from io import BytesIO
 from itertools import islice
@@ -69,7 +69,7 @@ def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any,
     with limits.convert_errors("is no Excel workbook (.xlsx), or a damaged one", "openpyxl", path):
         if "xl/workbook.xml" not in limits.check_unpacked(content, path, xml=limits.PICTURES):
             raise InputError("is no Excel workbook (.xlsx) but another kind of archive", path)
-        book = openpyxl.load_workbook(to_transitional(content), read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(_to_transitional(content), read_only=True, data_only=True, keep_links=False)
         visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         tops = [(sheet, top) for sheet in visible if (top := next(_rows(sheet, path, last=100), None))]
     if not tops:
@@ -78,27 +78,21 @@ def _sheet(path: Path, is_header: Callable[[Sequence[str]], bool]) -> tuple[Any,
     return sheet, header, [other.title for other, _ in tops if other is not sheet]
 
 
-_USUAL: Mapping[bytes, bytes] = {
-    rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)": rb"http://schemas.openxmlformats.org/\1/2006/\2",
-    rb"application/vnd\.(?:ms-word\.\w+\.\w+|[\w.-]+\.wordprocessingml\.template)\.main\+xml": (
-        b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-    ),
-}
-"Names of Strict Open XML, and of Word files with macros or for a template -> the names that the libraries know."
+_STRICT = rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)"
+"A name of Strict Open XML, which openpyxl does not know."
 
 
-def to_transitional(content: BytesIO) -> BytesIO:
-    """The file under the names of the usual Open XML, if its own are others (`_USUAL`)."""
+def _to_transitional(content: BytesIO) -> BytesIO:
+    """The file under the names of the usual Open XML, if its own are those of Strict Open XML."""
     with ZipFile(content) as parts:
-        heads = [parts.read(each) for each in parts.namelist() if each in ("_rels/.rels", "[Content_Types].xml")]
-        if not re.search(b"|".join(_USUAL), b"".join(heads)):
+        if not any(re.search(_STRICT, parts.read(each)) for each in parts.namelist() if each == "_rels/.rels"):
             return content
         usual = BytesIO()
         with ZipFile(usual, "w") as written:
             for part in parts.infolist():
                 text = parts.read(part)
-                for other, name in _USUAL.items() if part.filename.endswith((".xml", ".rels")) else ():
-                    text = re.sub(other, name, text)
+                if part.filename.endswith((".xml", ".rels")):
+                    text = re.sub(_STRICT, rb"http://schemas.openxmlformats.org/\1/2006/\2", text)
                 written.writestr(part, text)
     return usual
 

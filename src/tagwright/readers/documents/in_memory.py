@@ -22,7 +22,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_list
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, Record, check_document
-from tagwright.readers.documents.tables import class_names, from_rows, with_class_names
+from tagwright.readers.documents.tables import from_rows, with_class_names
 from tagwright.readers.limits import Reading
 from tagwright.readers.lines import Place, is_nan
 from tagwright.text.words import clean
@@ -181,7 +181,7 @@ def _of_table(table: Any) -> Iterator[tuple[int, Record]]:
     """The rows of a table, from 1, with the names of class labels. Raises InputError for one that cannot be read."""
     if hasattr(table, "features"):
         schema = getattr(table.features, "arrow_schema", None)
-        return with_class_names(enumerate(table, 1), class_names(schema and schema.metadata), "table")
+        return with_class_names(enumerate(table, 1), schema and schema.metadata, "table")
     if not isinstance(table, Table):
         kind = f"{type(table).__module__}.{type(table).__name__}"
         raise InputError(f"a table of {kind} cannot be read (pandas can from 2.2 on); give a list of records")
@@ -190,4 +190,4 @@ def _of_table(table: Any) -> Iterator[tuple[int, Record]]:
 
     batches = pa.RecordBatchReader.from_stream(table)
     rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="lossy"))
-    return with_class_names(enumerate(rows, 1), class_names(batches.schema.metadata), "table")
+    return with_class_names(enumerate(rows, 1), batches.schema.metadata, "table")

@@ -57,25 +57,23 @@ def refuse_training_file(text: str, path: Path) -> None:
     Most of the first lines tell it, after one that may hold the numbers of documents, features and labels; or the name.
     """
     lines = [line.strip() for line in text[:100_000].split("\n")[:50] if line.strip()]
-    kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
-    is_sparse = len(lines) > 1 and bool(re.fullmatch(r"\d+[ \t]+\d+[ \t]+\d+", lines[0]))
-    if not (re.fullmatch(_TRAINING_NAMES, path.name.removesuffix(".gz")) and len(lines) > 1):
-        lines = lines[1:] if len(lines) > 1 and re.fullmatch(r"\d+[ \t]+\d+(?:[ \t]+\d+)?", lines[0]) else lines
-        matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in _TRAINING_LINES.items()}
-        is_arff = re.search(r"(?ims)^@relation\s.*^@(?:attribute|data)\b", "\n".join(lines))
-        is_most = (kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0)
-        kind = "Weka (ARFF)" if is_arff else next(is_most, "")
-    if is_sparse and kind.startswith("numbers"):
+    if len(lines) > 1 and re.fullmatch(_TRAINING_NAMES, path.name.removesuffix(".gz")):
+        kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
+        instead = f"give the texts, X.trn.txt or train_texts.txt: {option('input_format', 'lines')}"
+        raise InputError(f"is a training file of {kind}, expected a text; {instead}", path)
+    numbers = re.fullmatch(r"\d+[ \t]+\d+([ \t]+\d+)?", lines[0]) if len(lines) > 1 else None
+    lines = lines[1:] if numbers else lines
+    is_arff = re.search(r"(?ims)^@relation\s.*^@(?:attribute|data)\b", "\n".join(lines))
+    matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in _TRAINING_LINES.items()}
+    is_most = (kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0)
+    kind = "Weka (ARFF)" if is_arff else next(is_most, "")
+    if numbers and numbers[1] and kind.startswith("numbers"):
         raise InputError(_SPARSE, path)
-    is_numbered = kind.startswith("PECOS") and not any(re.match(r"\d+,", line) for line in lines)
-    if kind and not is_numbered:
-        instead = 'write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file'
-        if kind.startswith("another"):
-            instead = f"give the texts, X.trn.txt or train_texts.txt: {option('input_format', 'lines')}"
-        is_export = "expected a text" in kind
-        raise InputError(
-            f"is {kind}" if is_export else f"is a training file of {kind}, expected a text; {instead}", path
-        )
+    if not kind or (kind.startswith("PECOS") and not any(re.match(r"\d+,", line) for line in lines)):
+        return
+    instead = 'write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file'
+    is_export = "expected a text" in kind
+    raise InputError(f"is {kind}" if is_export else f"is a training file of {kind}, expected a text; {instead}", path)
 
 
 def parse_text(text: str) -> Document:

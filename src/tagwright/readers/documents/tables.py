@@ -240,7 +240,7 @@ def _parquet_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
 
         with pq.ParquetFile(path) as file:
             rows = _number_rows(file.iter_batches(1_000), path, reading)
-            yield from with_class_names(rows, class_names(file.schema_arrow.metadata), path)
+            yield from with_class_names(rows, file.schema_arrow.metadata, path)
 
 
 def _arrow_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
@@ -253,13 +253,13 @@ def _arrow_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
             source.seek(0)
             opened: Any = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source)
             batches = map(opened.get_batch, range(opened.num_record_batches)) if is_file else opened
-            yield from with_class_names(_number_rows(batches, path, reading), class_names(opened.schema.metadata), path)
+            yield from with_class_names(_number_rows(batches, path, reading), opened.schema.metadata, path)
 
 
-def class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
+def _class_names(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
     """Column -> the names of its classes, where Hugging Face has put them into the metadata of a schema.
 
-    >>> class_names({b"huggingface": b'{"info": {"features": {"y": {"names": ["bees"], "_type": "ClassLabel"}}}}'})
+    >>> _class_names({b"huggingface": b'{"info": {"features": {"y": {"names": ["bees"], "_type": "ClassLabel"}}}}'})
     {'y': ['bees']}
     """
     try:
@@ -278,13 +278,13 @@ def _names_of(feature: Any) -> list[str]:
 
 
 def with_class_names(
-    rows: Iterable[tuple[int, Record]], names: Mapping[str, Sequence[str]], path: Path | str
+    rows: Iterable[tuple[int, Record]], metadata: Mapping[bytes, bytes] | None, path: Path | str
 ) -> Iterator[tuple[int, Record]]:
-    """The rows with the names of classes for their numbers; -1 is no label. names: column -> names.
+    """The rows with the names of classes for their numbers; -1 is no label. metadata: of a schema.
 
     Raises InputError for a number that is none of the classes.
     """
-    if not names:
+    if not (names := _class_names(metadata)):
         return iter(rows)
     return (
         (line, {**row, **{column: _name_classes(row, column, names[column], Place(path, line)) for column in names}})
