@@ -53,23 +53,11 @@ def test_the_table_names_the_hubs(run: Command) -> None:
     assert rows[1][:4] == ["P->P<-P", "50.0%", "1", "1"]
 
 
-def test_the_neighbours_of_each_document_are_listed(run: Command) -> None:
-    lines = [json.loads(line) for line in answer(run, "--path", "P-A-P", "--list").splitlines()]
-    assert lines == [
-        {"id": "1", "neighbours": ["2", "4"]},
-        {"id": "2", "neighbours": ["1", "4"]},
-        {"id": "3", "neighbours": []},
-        {"id": "4", "neighbours": ["1", "2"]},
-    ]
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (("papers.jsonl", "--path", "P-V-P"), "author, reference"),
         (("papers.jsonl", "--path", "P--"), "P--"),
-        (("papers.jsonl", "--list"), "--list prints the neighbours over one meta-path, got 0: give one --path EXPR"),
-        (("papers.jsonl", "--list", "--path", "P-A-P", "--path", "P->P"), "got 2: give one --path EXPR"),
         (("docs.jsonl",), "none of the 3 documents has metadata, so no meta-path joins them"),
     ],
 )

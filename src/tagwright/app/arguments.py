@@ -79,8 +79,10 @@ def model_in_use(model: Path | None) -> Path | None:
     return None if model is None else in_use(model)
 
 
-MODEL = "A saved tagger, or a folder of them with a file `current`."
-Model = Annotated[Path | None, typer.Option("--model", callback=model_in_use, help=MODEL)]
+MODEL: Any = typer.Option(
+    "--model", callback=model_in_use, help="A saved tagger, or a folder of them with a file `current`."
+)
+Model = Annotated[Path | None, MODEL]
 Settings = Annotated[
     list[str],
     typer.Option(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -131,17 +131,6 @@ class Graph:
                 measured.append(self.coverage(path))
                 done(1)
         return measured
-
-    def neighbour_ids(self, expression: str) -> Iterator[tuple[str, list[str]]]:
-        """The id of each document, and the ids of its neighbours over a meta-path.
-
-        >>> graph = Graph.of(Document(name, metadata={"author": ("Ann",)}) for name in "ab")
-        >>> dict(graph.neighbour_ids("P-A-P"))
-        {'a': ['b'], 'b': ['a']}
-        """
-        ids = self.names[DOCUMENT]
-        for id_, row in zip(ids[: self.documents], self.follow(expression), strict=True):
-            yield id_, [ids[other] for other in row.tolist()]
 
     def _legs(self, path: MetaPath) -> list[Relation | Bracket]:
         legs = list[Relation | Bracket]()

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import MODEL, Chosen, Cut, Docs, Json, Offline, Quiet, Reading, model_in_use
+from tagwright.app.arguments import MODEL, Chosen, Cut, Docs, Json, Offline, Quiet, Reading
 from tagwright.core.display import SOME_FAILED
 from tagwright.errors import InputError
 
@@ -14,7 +14,7 @@ from tagwright.errors import InputError
 def batch(
     docs: Docs,
     reading: Reading,
-    model: Annotated[Path, typer.Option("--model", callback=model_in_use, help=MODEL)],
+    model: Annotated[Path, MODEL],
     output: Annotated[Path, typer.Option("--output", help="The folder of the batch: a new one, or one to continue.")],
     cut: Cut,
     file_format: Annotated[

@@ -1,6 +1,5 @@
 """The command `describe`: what the data hold, what the network joins, what the candidate stages can find."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -24,9 +23,6 @@ def describe(
     path: Annotated[
         list[str], typer.Option(metavar="EXPR", help='--graph: a meta-path, such as "P-A-P" or "P->P<-P".')
     ] = [],  # noqa: B006
-    list_: Annotated[
-        bool, typer.Option("--list", help="--graph: print the neighbours of each document as JSON lines.")
-    ] = False,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -42,15 +38,10 @@ def describe(
     from tagwright.graph.network import Graph
     from tagwright.readers.labels.files import to_vocabulary
 
-    if graph and list_ and len(path) != 1:
-        raise ConfigError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
     if not candidates and (chosen.model or chosen.settings):
         raise ConfigError("--model and --set name the tagger of --candidates; add --candidates, or leave them out")
     corpus = inputs.read(docs, reading, chosen)
-    if graph and list_:
-        neighbours = ({"id": id_, "neighbours": ids} for id_, ids in Graph.of(corpus).neighbour_ids(path[0]))
-        render.print_lines(json.dumps(neighbour, ensure_ascii=False) for neighbour in neighbours)
-    elif graph:
+    if graph:
         render.print_coverages(Graph.of(corpus).coverages(path), as_json=as_json)
     elif candidates:
         tagger = inputs.fitted_tagger(chosen, corpus)

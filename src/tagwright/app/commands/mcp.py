@@ -1,12 +1,11 @@
 """The command `mcp`: tools for assistants, on standard input and output or over HTTP."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import MODEL, Arranged, Chosen, Conditions, LabelFile, Language, Quiet, Settings
+from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, Model, Quiet, Settings
 from tagwright.core.extras import require
 from tagwright.server.options import Listening, ServerOptions
 
@@ -15,7 +14,7 @@ def mcp(
     *,
     conditions: Conditions,
     arranged: Arranged,
-    model: Annotated[Path | None, typer.Option("--model", help=MODEL)] = None,
+    model: Model = None,
     labels: LabelFile = None,
     language: Language = "",
     settings: Settings = [],  # noqa: B006
