@@ -15,7 +15,7 @@ test: install
 	$(MAKE) --jobs 2 lint types contracts unit
 	@echo "The tests marked slow were left out; make test-all runs them too."
 
-# hours, before a release and every night: each test, a short storm and a short attack, and the other Pythons
+# hours, before a release and every night: each test, a short storm and a short attack, and other processors
 test-all: lint types contracts
 	$(PYTEST) --cov --cov-report=term
 	$(BIN)/python -m tools.storm --minutes 5

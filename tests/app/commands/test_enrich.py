@@ -335,25 +335,6 @@ def test_a_record_that_cannot_be_read_is_spoken_of_once(run: Command, caplog: py
     assert said.startswith("odd.mrc:4: is copied without suggestions: it is a damaged MARC record")
 
 
-def test_the_path_of_twenty_records_from_marc_to_marc(run: Command) -> None:
-    """Every even one is about bees, the others about banks; the reviewer rejects those of the last ten."""
-    titles = ["Honey of the bees", "Money in the bank"]
-    records = [marc_record([("001", f"n{row}"), ("245", ("00", f"a{titles[row % 2]}"))]) for row in range(20)]
-    Path("in.mrc").write_bytes(utf8(*records))
-    outcome = run("suggest", "in.mrc", "--labels", "labels.jsonl", "--format", "jsonl", "-k", "1", *WORDS)
-    suggested = [json.loads(line)["suggestions"][0]["label"] for line in outcome.out.splitlines()]
-    assert suggested == ["bee", "bank"] * 10
-    decide(*((f"n{row}", "accept" if row < 10 else "reject", label) for row, label in enumerate(suggested)))
-    assert run(*REVIEWED, "--output", "out.mrc").out == "10 subjects added to 10 records: out.mrc\n"
-    assert written_by("out.mrc") == [["Bees 1"], ["Banks 1"]] * 5 + [[]] * 10
-    exported = run("reviews", "reviews.sqlite", "--export", "--format", "csv", "--labels", "labels.jsonl")
-    assert exported.out.splitlines()[:3] == [
-        "id,title,text,labels,label_names,reviewed",
-        "n0,Honey of the bees,,bee,Bees,",
-        "n1,Money in the bank,,bank,Banks,",
-    ]
-
-
 OVERLAPPING = RECORDS + utf8(marc_record([("001", "1"), ("245", ("00", "aRain again"))]))
 
 
