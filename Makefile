@@ -64,7 +64,7 @@ contracts: install
 unit: install
 	$(PYTEST) -m "not slow" $(ARGS)
 
-# with libraries held to older instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
+# with libraries held to older instruction sets, with one and two threads; ARGS="--processors avx2" for less
 test-everywhere: install
 	$(BIN)/python -m tools.everywhere $(ARGS)
 

@@ -29,7 +29,7 @@ def many(desk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def kept(desk: Path) -> int:
     """How many entries of this kind the cache has."""
-    return sum(kind.entries for kind in Cache(desk / "cache").contents() if kind.name == prepared.KIND)
+    return sum(entries for kind, entries, _ in Cache(desk / "cache").contents() if kind == prepared.KIND)
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:

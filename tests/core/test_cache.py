@@ -36,7 +36,7 @@ def test_beyond_the_limit_the_entries_that_were_written_first_go(tmp_path: Path)
     assert cache.get("rows", [b"1", b"2", b"3", b"4"]).keys() == {b"3", b"4"}
     for number in range(20):
         cache.put("rows", {b"%d" % number: bytes(100 * KB)})
-    assert sum(kind.size for kind in cache.contents()) <= 390 * KB
+    assert sum(size for *_, size in cache.contents()) <= 390 * KB
 
 
 def test_what_is_larger_than_the_limit_is_not_kept_and_removes_nothing(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypat
     assert given
     assert given.weights["dense"] == 2.0
     first.save(tmp_path / "model")
-    assert [kind.name for kind in user_cache().contents() if kind.name != "embeddings"] == ["static encoder"]
+    assert [name for name, *_ in user_cache().contents() if name != "embeddings"] == ["static encoder"]
     user_cache().clear()  # as another process may: this one has a copy of its own
     second.save(tmp_path / "second")
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "other"))  # the saved tagger has the encoder

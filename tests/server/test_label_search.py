@@ -83,7 +83,7 @@ def test_large_indexes_are_kept_by_what_the_labels_are_called(tmp_path: Path, mo
     for labels, expected in ((LABELS[:1], 0), (LABELS, 1), (LABELS, 1), (LABELS[:3], 2), (LABELS[1:], 3)):
         search = kept_index(labels, fewest=2)
         assert search(labels[-1].name)[0] == len(labels) - 1
-        assert sum(kind.entries for kind in user_cache().contents()) == expected
+        assert sum(entries for _, entries, _ in user_cache().contents()) == expected
 
 
 def test_a_kept_index_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from tagwright.app.render import WIDTH, one_line, shorten
 from tagwright.combining.confidence import LIKELY, confidence_level, squash_score
@@ -59,22 +59,15 @@ class Naming:
     paths: bool = False
     language: str = ""
 
-    def named(self, document: Document, suggested: Iterable[Suggestion]) -> "Iterator[_Named]":
-        """Yield the suggestions for a document with their names."""
+    def named(
+        self, document: Document, suggested: Iterable[Suggestion]
+    ) -> Iterator[tuple[Suggestion, Label, str, str]]:
+        """Yield each suggestion, its label, its name for people, and the language of this if asked for."""
         vocabulary = self.of(document)
         for suggestion in suggested:
             label = vocabulary[place := vocabulary.index[suggestion.id]]
             language = label.named_in(self.language)[1] if self.language else ""
-            yield _Named(suggestion, label, vocabulary.shown_name(place, whole=self.paths), language)
-
-
-class _Named(NamedTuple):
-    """A suggestion, its label with the names to print, its name for people, and the language of this, if asked for."""
-
-    suggestion: Suggestion
-    label: Label
-    name: str
-    language: str
+            yield suggestion, label, vocabulary.shown_name(place, whole=self.paths), language
 
 
 def suggestion_lines(tagged: Tagged, tagger: Tagger, output: "Format", naming: Naming | None = None) -> Iterator[str]:
@@ -109,7 +102,7 @@ def _name_for_tools(tagged: Tagged, naming: Naming) -> Iterator[tuple[Document, 
     for document, suggested in tagged:
         sure = [squash_score(each.score) if each.confidence is None else each.confidence for each in suggested]
         named = zip(naming.named(document, suggested), sure, strict=True)
-        yield document, [Shown(entry.suggestion.id, entry.name, confidence) for entry, confidence in named]
+        yield document, [Shown(each.id, name, confidence) for (each, _, name, _), confidence in named]
 
 
 def _texts(tagged: Tagged, tagger: Tagger, naming: Naming) -> Iterator[str]:
@@ -184,19 +177,21 @@ def estimate_line(estimate: Estimate) -> str:
 
 def run_line(document: Document, suggested: Suggestions, tagger: Tagger, naming: Naming) -> str:
     """A document and its labels as a line of a run file; with the reasons and their meanings, if there are any."""
-    records = [_record(named, document, asked=bool(naming.language)) for named in naming.named(document, suggested)]
+    records = [
+        _record(each, label, document, language if naming.language else None)
+        for each, label, _, language in naming.named(document, suggested)
+    ]
     content = document_record(document.id, document.title, records, run_digest(document), suggested.none)
     known = meanings(_reasons(suggested), tagger.meanings)
     return json.dumps({**content, "meanings": known} if known else content, ensure_ascii=False)
 
 
-def _record(named: _Named, document: Document, *, asked: bool) -> dict[str, Any]:
-    each = named.suggestion
+def _record(each: Suggestion, label: Label, document: Document, language: str | None) -> dict[str, Any]:
     content = suggestion_record(
-        each.id, each.score, name=named.label.name, notation=each.notation, confidence=each.confidence
+        each.id, each.score, name=label.name, notation=each.notation, confidence=each.confidence
     )
-    if asked:
-        content["language"] = named.language
+    if language is not None:
+        content["language"] = language
     if each.evidence:
         content["reasons"] = [reason.to_json() for reason in each.reasons]
         content["evidence"] = [evidence.to_json(document.text) for evidence in each.evidence]

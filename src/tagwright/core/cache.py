@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, TypeVar
 
 from tagwright.core.atomic import delete, report_write_errors
 from tagwright.errors import ConfigError, TagwrightError
@@ -33,14 +33,6 @@ NAME = "tagwright-cache.sqlite"
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-
-
-class Kind(NamedTuple):
-    """The entries of one kind. size: bytes."""
-
-    name: str
-    entries: int
-    size: int
 
 
 class Cache:
@@ -75,12 +67,12 @@ class Cache:
         if rows:
             self._run(write)
 
-    def contents(self) -> list[Kind]:
-        """The entries, by the name of their kind."""
+    def contents(self) -> list[tuple[str, int, int]]:
+        """The name of each kind of entries, how many there are, and their bytes."""
         if not self._path.exists():
             return []
         listed = "SELECT kind, COUNT(*), SUM(LENGTH(content)) FROM kept GROUP BY kind ORDER BY kind"
-        return [Kind(*row) for row in self._run(lambda database: database.execute(listed).fetchall()) or []]
+        return self._run(lambda database: database.execute(listed).fetchall()) or []
 
     def size(self) -> int:
         """Bytes on the disk."""

@@ -27,12 +27,12 @@ def cache(
         return
     kinds, size = kept.contents(), kept.size()
     if as_json:
-        content = [kind._asdict() for kind in kinds]
+        content = [dict(zip(("name", "entries", "size"), kind, strict=True)) for kind in kinds]
         print_json({"folder": str(kept.folder), "limit": kept.limit, "size": size, "kinds": content})
         return
     print(escape_controls(f"{kept.folder}: {megabytes(size)} of at most {megabytes(kept.limit)}"))
-    for kind in kinds:
-        print(escape_controls(f"{kind.name}: {kind.entries:,} entries, {megabytes(kind.size)}"))
+    for name, entries, held in kinds:
+        print(escape_controls(f"{name}: {entries:,} entries, {megabytes(held)}"))
 
 
 def megabytes(size: int) -> str:
