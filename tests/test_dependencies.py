@@ -6,6 +6,8 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -62,6 +64,38 @@ def imported() -> set[str]:
     return found - sys.stdlib_module_names - {"tagwright", "tomllib", "__future__"}
 
 
+def imports_of_modules() -> dict[str, set[str]]:
+    """The modules of ours that each of ours imports, at its top or within a function, but not for type checkers alone.
+
+    The package itself is left out: it names what it shows of every layer, and loads them when they are asked for.
+    """
+    paths = {_module(path): path for path in trees()}
+    del paths["tagwright"]
+    imports = dict[str, set[str]]()
+    for module, path in paths.items():
+        named = set[str]()
+        for node in _run(trees()[path]):
+            if isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                parts = {f"{node.module}.{alias.name}" for alias in node.names}
+                named |= parts if parts <= paths.keys() else parts | {node.module}
+        imports[module] = named & paths.keys()
+    return imports
+
+
+def _run(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a module that are run when it is used."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from _run(child)
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -76,6 +110,12 @@ def test_all_that_is_imported_is_declared() -> None:
     }
     # datasets is used where the user has installed it
     assert missing - {"datasets"} == set()
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    imports = imports_of_modules()
+    assert {"tagwright.core.cache", "tagwright.encoders.transformer"} <= imports["tagwright.encoders.static"]
+    TopologicalSorter(imports).prepare()  # raises CycleError, which names the modules
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.14"])

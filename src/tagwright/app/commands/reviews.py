@@ -1,4 +1,4 @@
-"""The command `reviews`: statistics and export of the decisions on the review page."""
+"""The command `reviews`: statistics and export of the decisions on the review page; which documents to label next."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ Output: TypeAlias = Literal[
 
 
 def reviews(
-    files: Annotated[list[str], typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`; --sample: DOCS.")
+    ],
     reading: Reading,
     chosen: Named,
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
@@ -39,6 +41,9 @@ def reviews(
         ),
     ] = False,
     reviewer: Annotated[str, typer.Option(metavar="NAME", help="--import: who labelled the documents.")] = "",
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Choose unlabelled documents from DOCS to label next; print their ids.")
+    ] = False,
     backup: Annotated[
         Path | None,
         Written(),
@@ -55,14 +60,18 @@ def reviews(
             "suggestions for these tools.",
         ),
     ] = "jsonl",
+    n: Annotated[int, typer.Option("-n", min=1, help="--sample: the number of documents.")] = 50,
     replace_gone: ReplaceGone = False,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Show progress of a review and agreement of its reviewers; export, copy or add decisions."""
+    """Show progress of a review and agreement of its reviewers; export, copy or add decisions; choose documents."""
     from tagwright.app.render import check_workbook_output
     from tagwright.review.file import ReviewFile
 
+    if sample:
+        _sample(files, reading, chosen, n)
+        return
     if added:
         _import([Path(each) for each in files], reviewer)
         return
@@ -139,6 +148,16 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
     if names:
         gone = gone_labels(Decisions(opened), names)
         LeftOut(without_replaced(gone) if replace_gone else gone, {}).log(names)
+
+
+def _sample(docs: Sequence[str], reading: Reading, chosen: Named, n: int) -> None:
+    """Print the ids of documents without labels to label next."""
+    from tagwright.app import inputs
+    from tagwright.review import sampling
+
+    unlabelled = [document for document in inputs.read(docs, reading, chosen) if not document.labels]
+    for place in sampling.sample(len(unlabelled), n):
+        print(for_programs(unlabelled[place].id))
 
 
 def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> None:
