@@ -50,7 +50,7 @@ def served(review: Review, refit: Refit) -> Iterator[str]:
     refitter, follower = Refitter(review, refit, review.file.path.parent / "versions"), Follower([review.model])
     pages = ReviewPages(review, refitter=refitter, follower=follower)
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        app = application([review.model], pages=pages, show_from=review.show_from)
+        app = application([review.model], pages=pages)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

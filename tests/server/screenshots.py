@@ -75,7 +75,7 @@ def main(folder: Path) -> None:
     tagger = trained()
     others = [Document(f"d{i}", f"Orchards {i}", "Bees in orchards.") for i in range(2, 13)]
     with tempfile.TemporaryDirectory() as name, closing(ReviewFile(Path(name) / "reviews.sqlite")) as file:
-        review = Review(ServedModel("bees", tagger, "Farm subjects"), file, show=10, show_from=0.05)  # as `serve` does
+        review = Review(ServedModel("bees", tagger, "Farm subjects"), file, show=10)  # as `serve` does
         review.documents.add([DOCUMENT, *others])
         with (
             chromium() as browser,

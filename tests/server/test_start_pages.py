@@ -107,12 +107,13 @@ def test_the_page_says_where_an_estimate_was_made_without_labelled_documents() -
     assert "entstand ohne erschlossene Dokumente" in german
 
 
-def test_unlikely_suggestions_take_a_click_and_are_not_copied_with_the_others() -> None:
+def test_unlikely_suggestions_take_a_click_and_are_not_copied_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of a curve that has learned nothing have the confidence 0.5."""
     tagger = replace(word_tagger(), steps=(WeightedSum(), Curve()))
     found = {}
     for least in (0.0, 0.5, 0.6):
-        with TestClient(application([ServedModel("m", tagger, "M")], show_from=least)) as client:
+        monkeypatch.setattr("tagwright.server.start_pages.SHOWN_FROM", least)
+        with TestClient(application([ServedModel("m", tagger, "M")])) as client:
             page = client.post("/", data={"text": TEXT}).text
             marked = client.post("/", data={"text": TEXT, "marked": "3"}).text
         assert ('id="less" open' in page, 'id="less" open' in marked) == (False, least > 0.5)  # without scripts

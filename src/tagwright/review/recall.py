@@ -8,6 +8,9 @@ from typing import NamedTuple
 SUGGESTIONS = 20
 "Number of suggestions for a document, of which the first ones are shown at once."
 
+SHOWN_FROM = 0.05
+"Least confidence of a suggestion that is shown at once; the best is always shown."
+
 DEPTH = 100
 "Number of candidates of a document, with the suggestions; one is drawn at random from those not shown at once."
 

@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.review.file import StorageError
-from tagwright.server import annif, json_api, languages, problems, reconciliation
+from tagwright.server import annif, json_api, languages, problems, reconciliation, start_pages
 from tagwright.server.access import OPEN, Access
 from tagwright.server.current_request import get_current_request
 from tagwright.server.entrance import Sessions
@@ -32,7 +32,6 @@ from tagwright.server.metrics import Metrics
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.schemas import invalid
 from tagwright.server.served_model import ServedModel
-from tagwright.server.start_pages import StartPages
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.version import __version__
 
@@ -55,7 +54,6 @@ def application(
     follower: Follower | None = None,
     tools: bool = False,
     word: str = "label",
-    show_from: float = 0.0,
 ) -> FastAPI:
     """Return the web application, which loads its models when it is started.
 
@@ -63,7 +61,7 @@ def application(
     refused (413). learn: stores the labelled documents that clients send. pages: of the review. hosts: the only host
     names that it answers under; None: all. A server for this machine alone has to refuse other names: a web site whose
     name leads here could read its answers. follower: loads promoted versions.
-    tools: serve them to assistants at /mcp. word: what pages in English call a label. show_from: see `StartPages`.
+    tools: serve them to assistants at /mcp. word: what pages in English call a label.
     """
 
     @asynccontextmanager
@@ -98,7 +96,7 @@ def application(
     state.readers = asyncio.Semaphore(2)  # processes that read files
     sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
     app.router.routes += [
-        *StartPages(sessions, show_from).routes(),
+        *start_pages.routes(sessions),
         Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
         *(pages.routes() if pages else ()),
     ]

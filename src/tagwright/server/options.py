@@ -85,9 +85,6 @@ class ServerOptions(Listening):
         int,
         typer.Option(min=1, max=SUGGESTIONS, help="Suggestions that a review shows at once; the others need a click."),
     ] = 10
-    show_from: Annotated[
-        float, typer.Option(min=0, max=1, help="Minimum confidence to be shown at once; the best is always shown.")
-    ] = 0.05
     word: Annotated[Word, typer.Option(help="The word for a label on pages in English.")] = "label"
     workers: Annotated[
         int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")

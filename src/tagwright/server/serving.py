@@ -154,8 +154,7 @@ def serve(
 
     pages = ReviewPages(review, options.access, refitter, follower) if review else None
     app = application(models, access=options.access, learn=learn, pages=pages,
-                      hosts=own_names(options), follower=follower, tools=tools, word=options.word,
-                      show_from=options.show_from)  # fmt: skip
+                      hosts=own_names(options), follower=follower, tools=tools, word=options.word)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if follower is not None and hasattr(signal, "SIGHUP"):
@@ -189,8 +188,7 @@ def open_review(model: ServedModel, options: ServerOptions, reading: Mapping[str
     if options.reviews is None:
         return None
     file = ReviewFile(options.reviews)
-    shown = options.show, options.show_from
-    review = Review(model, file, options.random_share, options.order, options.blind_share, *shown)
+    review = Review(model, file, options.random_share, options.order, options.blind_share, options.show)
     known = model.tagger.vocabulary.has
     sources = open_sources(*options.documents, is_label=known, **reading) if options.documents else ()
     added = review.documents.add(document for _, documents in sources for _, document in documents)

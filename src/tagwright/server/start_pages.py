@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -20,6 +19,7 @@ from tagwright.data.subjects import recognise_source
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
+from tagwright.review.recall import SHOWN_FROM
 from tagwright.server.access import Session, check_origin
 from tagwright.server.entrance import Entrance, Sessions
 from tagwright.server.json_api import sent_document, suggestions
@@ -39,125 +39,122 @@ _EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": s
 "The fields of the form, as they are before anything is typed."
 
 
-@dataclass(frozen=True)
-class StartPages:
-    """The pages. Where tokens are needed, people log in first, as for the review.
+def routes(sessions: Sessions) -> list[Route]:
+    """Return the routes of the pages and of their login; Annif's address /v1/ui leads here.
 
-    show_from: the least confidence of what is shown at once and copied, but for the best.
+    Where tokens are needed, people log in first, as for the review.
     """
+    entrance = Entrance(sessions, "/enter", "/", "suggest", named=False)
+    return [
+        entrance.route(),
+        Route("/", entrance.page(start), methods=["GET"]),
+        Route("/", entrance.page(suggest), methods=["POST"]),
+        Route("/api", entrance.page(interface), methods=["GET"]),
+        *(Route(f"/v1/ui{end}", RedirectResponse("/", 307), methods=["GET"]) for end in ("", "/")),
+    ]
 
-    sessions: Sessions
-    show_from: float = 0.0
 
-    def routes(self) -> list[Route]:
-        """Return the routes of the pages and of their login; Annif's address /v1/ui leads here."""
-        entrance = Entrance(self.sessions, "/enter", "/", "suggest", named=False)
-        return [
-            entrance.route(),
-            Route("/", entrance.page(self.start), methods=["GET"]),
-            Route("/", entrance.page(self.suggest), methods=["POST"]),
-            Route("/api", entrance.page(self.interface), methods=["GET"]),
-            *(Route(f"/v1/ui{end}", RedirectResponse("/", 307), methods=["GET"]) for end in ("", "/")),
-        ]
+async def start(request: Request, session: Session | None) -> Response:
+    """The form for a text or a file."""
+    return await _start(request, session, _EMPTY)
 
-    async def start(self, request: Request, session: Session | None) -> Response:
-        """The form for a text or a file."""
-        return await self._start(request, session, _EMPTY)
 
-    async def suggest(self, request: Request, session: Session | None) -> Response:
-        """The form again, with the suggestions or what is wrong."""
-        fields = dict(_EMPTY)
-        try:
-            check_origin(request)
-            form = await read_form(request, files=1)
-            sent = {name: text_of(form, name).replace("\r\n", "\n") for name in _EMPTY}  # browsers send CRLF
-            fields |= {name: text for name, text in sent.items() if text}
-            content = await self._suggested(request, form, fields)
-        except Problem as problem:
-            return await self._start(
-                request, session, fields, problem.status_code, problem.headers, problem=problem.detail
-            )
-        return await self._start(request, session, fields, **content)
+async def suggest(request: Request, session: Session | None) -> Response:
+    """The form again, with the suggestions or what is wrong."""
+    fields = dict(_EMPTY)
+    try:
+        check_origin(request)
+        form = await read_form(request, files=1)
+        sent = {name: text_of(form, name).replace("\r\n", "\n") for name in _EMPTY}  # browsers send CRLF
+        fields |= {name: text for name, text in sent.items() if text}
+        content = await _suggested(request, form, fields)
+    except Problem as problem:
+        return await _start(request, session, fields, problem.status_code, problem.headers, problem=problem.detail)
+    return await _start(request, session, fields, **content)
 
-    async def interface(self, request: Request, session: Session | None) -> Response:
-        """The description of the API for people, with an example of each operation."""
-        models, is_open = request.app.state.models, self.sessions.access.is_open
-        described = request.app.openapi()
-        groups: dict[str, list[dict[str, Any]]] = {"api": [], "v1": [], "reconcile": [], "": []}
-        model = next(iter(models.values()))
-        label = model.tagger.vocabulary[0]
-        known = {"q": label.name, "prefix": label.name, "id": label.id, "model": model.id, "project_id": model.id}
-        curl = partial(example, base=str(request.base_url), known=known, token=not is_open)
-        for path, operations in described["paths"].items():
-            first = path.split("/")[1]
-            group = groups[first if first in groups else ""]
-            for method, operation in operations.items():
-                schemas = described["components"]["schemas"]
-                group.append(described_call(method.upper(), path, operation, schemas, curl))
-        return show(
-            request, "api.html", session, models=models.values(), version=__version__, groups=groups, is_open=is_open
-        )
 
-    async def _suggested(self, request: Request, form: Form, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Return the suggestions for a form, as the page shows them. Raises Problem."""
-        document, others = await self._document(request, form, fields["text"])
-        rules = {"model": fields["model"] or None, "names_in": fields["language"], "limit": fields["limit"]}
-        try:
-            options = AddressOptions.model_validate({**rules, "evidence": "1"})
-        except ValidationError as error:
-            raise invalid(error) from None
-        model = model_named(options.model, request.app.state.models)
-        (suggested,) = await suggestions(model, [document], options)
-        tagger, language, marked = model.tagger, fields["language"], text_of(form, "marked")
+async def interface(request: Request, session: Session | None) -> Response:
+    """The description of the API for people, with an example of each operation."""
+    models, is_open = request.app.state.models, request.app.state.access.is_open
+    described = request.app.openapi()
+    groups: dict[str, list[dict[str, Any]]] = {"api": [], "v1": [], "reconcile": [], "": []}
+    model = next(iter(models.values()))
+    label = model.tagger.vocabulary[0]
+    known = {"q": label.name, "prefix": label.name, "id": label.id, "model": model.id, "project_id": model.id}
+    curl = partial(example, base=str(request.base_url), known=known, token=not is_open)
+    for path, operations in described["paths"].items():
+        first = path.split("/")[1]
+        group = groups[first if first in groups else ""]
+        for method, operation in operations.items():
+            schemas = described["components"]["schemas"]
+            group.append(described_call(method.upper(), path, operation, schemas, curl))
+    return show(
+        request, "api.html", session, models=models.values(), version=__version__, groups=groups, is_open=is_open
+    )
 
-        def is_less_likely(rank: int, each: Suggestion) -> bool:
-            return rank > 1 and each.confidence is not None and each.confidence < self.show_from
 
-        def shown() -> dict[str, Any]:
-            ranked = list(enumerate(suggested, 1))
-            spans = {rank: strongest_spans(document.text, suggestion.evidence) for rank, suggestion in ranked}
-            likely = [each for rank, each in ranked if not is_less_likely(rank, each)]
-            return {
-                "document": document, "others": others, "text": highlight(document, spans),
-                "rows": [
-                    suggested_row(tagger, document, each, rank, language)._replace(is_folded=is_less_likely(rank, each))
-                    for rank, each in ranked
-                ],
-                "fits_none": suggested.none, "is_text": _file(form) is None,
-                "marked": next((rank for rank in spans if str(rank) == marked), 1),
-                "copies": copies(likely, fields["source"].strip()),
-            }  # fmt: skip
+async def _suggested(request: Request, form: Form, fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return the suggestions for a form, as the page shows them. Raises Problem."""
+    document, others = await _document(request, form, fields["text"])
+    rules = {"model": fields["model"] or None, "names_in": fields["language"], "limit": fields["limit"]}
+    try:
+        options = AddressOptions.model_validate({**rules, "evidence": "1"})
+    except ValidationError as error:
+        raise invalid(error) from None
+    model = model_named(options.model, request.app.state.models)
+    (suggested,) = await suggestions(model, [document], options)
+    tagger, language, marked = model.tagger, fields["language"], text_of(form, "marked")
 
-        return await in_thread(shown)
+    def is_less_likely(rank: int, each: Suggestion) -> bool:
+        return rank > 1 and each.confidence is not None and each.confidence < SHOWN_FROM
 
-    async def _document(self, request: Request, form: Form, text: str) -> tuple[Document, int]:
-        """The first document of the file, or else that of the text; how many more the file holds. Raises Problem."""
-        file = _file(form)
-        if file is None:
-            if not text.strip():
-                raise bad_request(_("Paste a text or choose a file."))
-            return await in_thread(sent_document, SentDocument(text=text)), 0
-        try:
-            documents = await read_documents(request, file)
-        except InputError as error:
-            raise Problem(422, translated_error(error)) from None
-        if not documents:
-            raise Problem(422, _("%(file)s: holds no text") % {"file": file.name})
-        return documents[0], len(documents) - 1
+    def shown() -> dict[str, Any]:
+        ranked = list(enumerate(suggested, 1))
+        spans = {rank: strongest_spans(document.text, suggestion.evidence) for rank, suggestion in ranked}
+        likely = [each for rank, each in ranked if not is_less_likely(rank, each)]
+        return {
+            "document": document, "others": others, "text": highlight(document, spans),
+            "rows": [
+                suggested_row(tagger, document, each, rank, language)._replace(is_folded=is_less_likely(rank, each))
+                for rank, each in ranked
+            ],
+            "fits_none": suggested.none, "is_text": _file(form) is None,
+            "marked": next((rank for rank in spans if str(rank) == marked), 1),
+            "copies": copies(likely, fields["source"].strip()),
+        }  # fmt: skip
 
-    async def _start(
-        self, request: Request, session: Session | None, fields: Mapping[str, str], status: int = 200,
-        headers: Mapping[str, str] | None = None, **more: Any,
-    ) -> Response:  # fmt: skip
-        """The page with the form. more: what stands beneath it."""
-        models = list(request.app.state.models.values())
+    return await in_thread(shown)
 
-        def page() -> Response:
-            languages = {model.id: model.languages for model in models}
-            content = {"problem": "", "document": None, "given": fields, "initial": _EMPTY, "models": models, **more}
-            return show(request, "start.html", session, status, headers, languages=languages, **content)
 
-        return await in_thread(page)  # it repeats the text
+async def _document(request: Request, form: Form, text: str) -> tuple[Document, int]:
+    """The first document of the file, or else that of the text; how many more the file holds. Raises Problem."""
+    file = _file(form)
+    if file is None:
+        if not text.strip():
+            raise bad_request(_("Paste a text or choose a file."))
+        return await in_thread(sent_document, SentDocument(text=text)), 0
+    try:
+        documents = await read_documents(request, file)
+    except InputError as error:
+        raise Problem(422, translated_error(error)) from None
+    if not documents:
+        raise Problem(422, _("%(file)s: holds no text") % {"file": file.name})
+    return documents[0], len(documents) - 1
+
+
+async def _start(
+    request: Request, session: Session | None, fields: Mapping[str, str], status: int = 200,
+    headers: Mapping[str, str] | None = None, **more: Any,
+) -> Response:  # fmt: skip
+    """The page with the form. more: what stands beneath it."""
+    models = list(request.app.state.models.values())
+
+    def page() -> Response:
+        languages = {model.id: model.languages for model in models}
+        content = {"problem": "", "document": None, "given": fields, "initial": _EMPTY, "models": models, **more}
+        return show(request, "start.html", session, status, headers, languages=languages, **content)
+
+    return await in_thread(page)  # it repeats the text
 
 
 def inlined(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:

@@ -360,7 +360,7 @@ def test_suggestions_below_a_confidence_take_a_click_but_never_the_best(
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         enter(client)
         for number, (least, shown) in enumerate(((0.05, ranks(1, *range(3, 21))), (0.5, ranks(1))), 1):
-            review.show_from = least
+            monkeypatch.setattr("tagwright.server.review.review.SHOWN_FROM", least)
             review.documents.add([Document(f"n{number}", "Bees")])
             assert folded(client.get(f"/review/documents/{number + 1}").text)[0] == shown
 

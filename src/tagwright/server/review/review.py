@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tagwright.data.subjects import read_reference
 from tagwright.data.vocabulary import Vocabulary
@@ -19,11 +19,11 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.events import Decision, Verdict
 from tagwright.review.file import ReviewFile
-from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, draw_candidate
+from tagwright.review.recall import DEPTH, RANDOM_SHARE, SHOWN_FROM, SUGGESTIONS, draw_candidate
 from tagwright.review.sampling import sample
 from tagwright.server.current_request import get_current_request
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.rows import Block, Row, found_row, highlight, label_row, strongest_spans, suggested_row
+from tagwright.server.rows import Row, found_row, highlight, label_row, strongest_spans, suggested_row
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion, Suggestions, Tagger
 from tagwright.types import Document
@@ -32,56 +32,15 @@ GoneLabels: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
 "Accepted label that is gone from the vocabulary -> id and name of each label that replaces it."
 
 
-class Candidate(NamedTuple):
-    """A label shown for a document: a suggestion, or a candidate drawn at random from below the suggestions.
+Candidate: TypeAlias = tuple[Suggestion, int, int | None, bool]
+"""A label shown for a document: a suggestion, or a candidate drawn at random from below the suggestions.
 
-    rank: among all candidates, from 1. drawn_from: how many there were to draw from; None for a suggestion. is_folded:
-    whether it takes a click to see it, and so is not stored as shown.
-    """
+With it its rank among all candidates, from 1; how many there were to draw from, None for a suggestion; and whether it
+takes a click to see it, so that it is not stored as shown."""
 
-    suggestion: Suggestion
-    rank: int
-    drawn_from: int | None
-    is_folded: bool
-
-
-class RecordSubject(NamedTuple):
-    """A label that a document came with. source: code of its vocabulary; "" if the record does not say it.
-
-    id: "" where it is none of the tagger's vocabulary. text: as the document has it.
-    """
-
-    id: str
-    name: str
-    source: str
-    text: str = ""
-
-
-class Sheet(NamedTuple):
-    """A document as a reviewer sees it.
-
-    text: its text with the evidence marked, and the number of characters left out. rows: the candidates, then labels
-    that the reviewer added. marked: rank of the suggestion whose evidence is marked first. note, done,
-    can_undo: of this reviewer. others: other reviewers who have finished the document. blind: whether the suggestions
-    are hidden until the reviewer has given labels. unjudged: whether they were hidden, and the reviewer, who gave no
-    labels, has judged none since. gone: labels that somebody accepted, see `gone_labels`. subjects: the labels that it
-    came with. none: the probability that no label of the vocabulary fits, as far as it is estimated.
-    """
-
-    number: int
-    document: Document
-    text: tuple[list[Block], int]
-    rows: list[Row]
-    marked: int
-    note: str
-    done: bool
-    can_undo: bool
-    others: tuple[str, ...]
-    blind: bool
-    unjudged: bool
-    gone: GoneLabels
-    subjects: list[RecordSubject]
-    none: float | None
+Subject: TypeAlias = dict[str, str]
+"""A label that a document came with: its id, "" where it is none of the tagger's vocabulary; its name; the code of its
+vocabulary (source), "" if the record does not say it; and its text in the document."""
 
 
 class TrainingData(NamedTuple):
@@ -104,8 +63,7 @@ class Review:
 
     random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
     documents; drawn again for new ones. blind_share: of those that are reviewed blind. show: number of suggestions that
-    are shown at once; show_from: the least confidence of these, but for the best one. Those of a record, or with a
-    verdict, are always shown.
+    are shown at once, see `SHOWN_FROM`. Those of a record, or with a verdict, are always shown.
     """
 
     model: ServedModel
@@ -114,13 +72,12 @@ class Review:
     order: Order = "given"
     blind_share: float = 0.0
     show: int = SUGGESTIONS
-    show_from: float = 0.0
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
     _candidates: OrderedDict[tuple[int, str], tuple[list[Candidate], float | None]] = field(
         default_factory=OrderedDict, init=False
     )
-    "(Number, version of the model) -> candidates, and `Sheet.none`; the last 256, as verdicts open the page again."
+    "(Number, version of the model) -> candidates, and that none fits; the last 256, as verdicts open the page again."
     _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)
     "Number of a document -> who opened it last, and when."
 
@@ -146,20 +103,26 @@ class Review:
         unfinished = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
         return min(unfinished, key=rank, default=None)
 
-    async def sheet(self, number: int, reviewer: str, marked: int | None = None) -> Sheet:
-        """Return a document with its suggestions and this reviewer's verdicts, and store that they were shown.
+    async def sheet(self, number: int, reviewer: str, marked: int | None = None) -> dict[str, Any]:
+        """Return what the page of a document shows to this reviewer, and store which suggestions were shown.
 
         A document that is reviewed blind has none before the reviewer's own labels are given.
 
         number: see `Entry`. marked: rank of the suggestion whose evidence is marked; None: the first one without a
         verdict. Raises KeyError for an unknown document, Busy if the model has too many requests.
+
+        The page has of the document the text with the evidence marked, and the number of characters left out; as rows
+        the candidates, then labels that the reviewer added; others, who have finished it; whether it is blind, and
+        unjudged: the suggestions were hidden, and the reviewer, who gave no labels, has judged none since; the labels
+        that somebody accepted and that are gone, see `gone_labels`; the subjects that it came with; none: the
+        probability that no label of the vocabulary fits, as far as it is estimated.
         """
         document, model = self.documents[number], self.model.for_request()
         self._opened[number] = reviewer, time.monotonic()
         drawn = drawn_blind(document.id, self.blind_share)
         is_blind = drawn and await asyncio.to_thread(self.decisions.can_be_blind, document.id, reviewer)
         candidates, none = ([], None) if is_blind else await self._suggest(model, number, document)
-        get_current_request().count([[candidate.suggestion for candidate in candidates]])
+        get_current_request().count([[suggestion for suggestion, *_ in candidates]])
         shown = [
             Decision(document=document.id, reviewer=reviewer, action="shown", label=suggestion.id, rank=rank,
                      confidence=suggestion.confidence, drawn_from=drawn_from, model=model.version)
@@ -171,24 +134,20 @@ class Review:
         own = [event for event in events if event.reviewer == reviewer]
         rows = self._rows(model.tagger, document, candidates, own)
         subjects = _subjects(document, model.tagger.vocabulary)
-        kept = {subject.id for subject in subjects if subject.id}
+        kept = {subject["id"] for subject in subjects if subject["id"]}
         spans = {rank: strongest_spans(document.text, suggestion.evidence) for suggestion, rank, *_ in candidates}
-        return Sheet(
-            number=number,
-            document=document,
-            text=highlight(document, spans),
-            rows=rows,
-            marked=marked or next((row.rank for row in rows if row.rank and not row.verdict and not row.is_folded), 1),
-            note=next((event.note for event in own if event.action == "note"), ""),
-            done=any(event.action == "done" for event in own),
-            can_undo=bool(own),
-            others=tuple(sorted({event.reviewer for event in events if event.action == "done"} - {reviewer})),
-            blind=is_blind,
-            unjudged=bool(rows) and {event.action for event in own if event.label not in kept} == {"blind"},
-            gone={} if is_blind else self.gone([document.id]).get(document.id, {}),
-            subjects=subjects,
-            none=none,
-        )
+        unmarked = (row.rank for row in rows if row.rank and not row.verdict and not row.is_folded)
+        return {
+            "number": number, "document": document, "text": highlight(document, spans), "rows": rows,
+            "marked": marked or next(unmarked, 1),
+            "note": next((event.note for event in own if event.action == "note"), ""),
+            "done": any(event.action == "done" for event in own), "can_undo": bool(own),
+            "others": sorted({event.reviewer for event in events if event.action == "done"} - {reviewer}),
+            "blind": is_blind,
+            "unjudged": bool(rows) and {event.action for event in own if event.label not in kept} == {"blind"},
+            "gone": {} if is_blind else self.gone([document.id]).get(document.id, {}),
+            "subjects": subjects, "none": none,
+        }  # fmt: skip
 
     def gone(self, of: Sequence[str] | None = None) -> dict[str, GoneLabels]:
         """Return id of a document -> its accepted labels that are gone from the vocabulary. of: ids; None: all."""
@@ -225,7 +184,7 @@ class Review:
         if not is_known and all(event.label != label for event in self.decisions.current(document.id)):
             raise KeyError(label)
         kept = self._kept(document, decision.reviewer) if decision.action in ("blind", "done") else []
-        accepted = [replace(decision, action="accept", label=subject.id, note=subject.text) for subject in kept]
+        accepted = [replace(decision, action="accept", label=each["id"], note=each["text"]) for each in kept]
         chosen = self._as_suggested(number, decision) if is_suggested else decision
         self.decisions.add_all([self._as_shown(document.id, each) for each in (*accepted, chosen)])
 
@@ -237,11 +196,11 @@ class Review:
                     return replace(decision, rank=rank, confidence=suggestion.confidence, model=version)
         return decision
 
-    def _kept(self, document: Document, reviewer: str) -> list[RecordSubject]:
+    def _kept(self, document: Document, reviewer: str) -> list[Subject]:
         """The labels that a document came with, on which a reviewer has not decided."""
         decided = {event.label for event in self.decisions.current(document.id) if event.reviewer == reviewer}
         subjects = _subjects(document, self.model.tagger.vocabulary)
-        return [subject for subject in subjects if subject.id and subject.id not in decided]
+        return [subject for subject in subjects if subject["id"] and subject["id"] not in decided]
 
     def _as_shown(self, document: str, decision: Decision) -> Decision:
         """The decision with the rank and the model that were shown to the reviewer, if anything was."""
@@ -268,12 +227,12 @@ class Review:
     async def _suggest(
         self, model: ServedModel, number: int, document: Document
     ) -> tuple[list[Candidate], float | None]:
-        """Return the suggestions and, for some documents, a random candidate from below them; and `Sheet.none`."""
+        """Return the suggestions and, for some documents, a random candidate from below; and that no label fits."""
         key = number, model.version
         if key not in self._candidates:
             (ranked,) = await model.suggest_all([SuggestRequest(document, model.options(k=DEPTH))])
             is_shown = [
-                not place or (place < self.show and (each.confidence is None or each.confidence >= self.show_from))
+                not place or (place < self.show and (each.confidence is None or each.confidence >= SHOWN_FROM))
                 for place, each in enumerate(ranked)
             ]
             below = [place for place, shown in enumerate(is_shown) if not shown]
@@ -284,13 +243,8 @@ class Review:
                 document, Suggestions((ranked[place] for place in places), none=ranked.none)
             )
             candidates = [
-                Candidate(
-                    suggestion,
-                    place + 1,
-                    drawn_from=len(below) if place == drawn else None,
-                    is_folded=not is_shown[place] and place != drawn,
-                )
-                for place, suggestion in zip(places, explained, strict=True)
+                (each, place + 1, len(below) if place == drawn else None, not is_shown[place] and place != drawn)
+                for place, each in zip(places, explained, strict=True)
             ]
             self._candidates[key] = candidates, ranked.none
             if len(self._candidates) > 256:
@@ -305,7 +259,7 @@ class Review:
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
         by_hand = {event.label for event in own if event.rank is None}
-        known = {subject.id for subject in _subjects(document, tagger.vocabulary)}
+        known = {subject["id"] for subject in _subjects(document, tagger.vocabulary)}
         uses, language = self.decisions.uses(), get_current_request().language
         rows = [
             suggested_row(tagger, document, suggestion, rank, language)._replace(
@@ -324,16 +278,15 @@ class Review:
         ]
 
 
-def _subjects(document: Document, vocabulary: Vocabulary) -> list[RecordSubject]:
+def _subjects(document: Document, vocabulary: Vocabulary) -> list[Subject]:
     """The labels that a document came with, those of the vocabulary first and each once, then those of others."""
-    known, others = dict[str, RecordSubject](), list[RecordSubject]()
+    known, others, language = dict[str, Subject](), list[Subject](), get_current_request().language
     for text, source, position, other in vocabulary.subjects(document):
         if position is None:
-            others.append(RecordSubject("", read_reference(text)[1] or text, source or other))
+            others.append({"id": "", "name": read_reference(text)[1] or text, "source": source or other})
         else:
             label = vocabulary[position]
-            known.setdefault(
-                label.id, RecordSubject(label.id, label.name_in(get_current_request().language), source, text)
-            )
-    others += [RecordSubject("", name, "") for name in document.metadata.get("subject", ())]
+            subject = {"id": label.id, "name": label.name_in(language), "source": source, "text": text}
+            known.setdefault(label.id, subject)
+    others += [{"id": "", "name": name, "source": ""} for name in document.metadata.get("subject", ())]
     return [*known.values(), *others]
