@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,9 +34,6 @@ VOCABULARY = "vocabulary"
 
 MOST = 1 << 31
 "The limit of whole numbers in a saved configuration: larger ones make libraries abort the process."
-
-BLOCK = 1 << 24
-"Numbers checked, or bytes hashed, at a time."
 
 CHECKED = 1 << 26
 """Bytes to check on loading, in a tenth of a second: the smallest files, up to this many bytes in all, and the numbers
@@ -281,11 +279,9 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def digest(file: Path) -> str:
     """Return a checksum of a file, hexadecimal. Raises ModelError when it cannot be read."""
-    checksum = hashlib.blake2b(digest_size=16)
     try:
         with file.open("rb") as opened:
-            while part := opened.read(BLOCK):
-                checksum.update(part)
+            checksum = hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=16))
     except OSError as error:
         raise ModelError(f"{file}: cannot be read ({error.strerror}); save the model again") from None
     return checksum.hexdigest()

