@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run
+from tagwright.types import Distribution, Document, Floats, Label, Retriever, Run
 
 
 class Fixed(Retriever):
     """A stage that gives every document the same scores, whatever it says."""
 
     distribution: Distribution = "information_content"
+    matches_names = True
 
     def __init__(self, scores: dict[int, float]) -> None:
         self.scores = scores
@@ -28,9 +29,6 @@ class Fixed(Retriever):
 
     def score(self, reading: int, candidates: Run) -> Floats:  # noqa: ARG002
         return np.array([self.scores.get(label, 0.0) for label in candidates.labels.tolist()], np.float32)
-
-    def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:  # noqa: ARG002
-        return [()] * len(labels)
 
     def with_labels(self, labels: Sequence[Label]) -> Fixed:  # noqa: ARG002
         return self

@@ -480,6 +480,9 @@ class Stage(Protocol):
 
     distribution: Distribution
 
+    matches_names: bool = False
+    "Whether scores are bits of names found in the text, which confidences and `none` then weigh."
+
     shares: str = ""
     "The stage of a tagger whose features this one uses, so that documents are not read twice; empty: none."
 

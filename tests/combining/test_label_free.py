@@ -53,7 +53,7 @@ def test_length_and_the_bits_of_names_are_those_of_each_document() -> None:
     """Two stages look for names; what a third says is no information content."""
     documents = [Document("1", title="A  b", abstract="c"), Document("2")]
     stages = {"names": Fixed({4: 2.0, 5: 1.0}), "titles": Fixed({5: 8.0}), "words": Fixed({4: 0.5, 7: 0.25})}
-    stages["words"].distribution = "sparse"
+    stages["words"].matches_names = False
     readings = {name: stage.read(documents) for name, stage in stages.items()}
     found = {name: stage.find(readings[name]) for name, stage in stages.items()}
     pool = CandidatePool.of(documents, found, stages, readings)

@@ -37,7 +37,7 @@ DOCUMENTS = [Document("1", title="Bees"), Document("2", title="Taxes")]
 class Meaning(Fixed):
     """A stage with an encoder: all documents are as near to texts in general."""
 
-    distribution = "normal"
+    distribution, matches_names = "normal", False
 
     def background(self, reading: int, texts: Sequence[str]) -> Background:  # noqa: ARG002
         return Background(np.full(reading, 0.2, np.float32), 0.1, np.full(reading, 0.5, np.float32))
@@ -125,7 +125,7 @@ def test_where_no_names_are_matched_the_confidences_tell() -> None:
     """(1 - .5) * (1 - .2) = .4; nothing is suggested for the second document."""
     run = Run.of(np.array([0, 2, 2]), np.array([4, 5]), np.array([2.0, 1.0]), np.array([0.5, 0.2]))
     svm = Fixed({4: 1.0})
-    svm.distribution = "sparse"
+    svm.matches_names = False
     for pool in (pool_of({"svm": svm}), pool_of({"exact_match": Fixed({4: 1.0})}, evidence=None)):
         assert estimate(pool, run, 9) == pytest.approx([0.4, 1.0])
 

@@ -170,8 +170,7 @@ def features(
 
 def named_bits(pool: CandidatePool, run: Run) -> Floats:
     """Return the total score of all name-matching stages for each candidate, (suggestions,), in bits."""
-    named = [name for name, stage in pool.stages.items() if stage.distribution == "information_content"]
-    total = sum(map(pool.scores, named), np.zeros(len(pool.run.labels), np.float32))
+    total = sum(map(pool.scores, pool.matching_names), np.zeros(len(pool.run.labels), np.float32))
     return Run(pool.run.indptr, pool.run.labels, total).scores_of(run)
 
 

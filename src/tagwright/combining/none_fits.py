@@ -127,7 +127,7 @@ def describe(pool: CandidatePool, labels: int) -> Described | None:
 
     labels: how many the vocabulary has.
     """
-    named = next((name for name in pool.found if pool.stages[name].distribution == "information_content"), None)
+    named = next((name for name in pool.matching_names if name in pool.found), None)
     evidence = pool.best_evidence()
     if named is None or evidence is None:
         return None

@@ -68,6 +68,11 @@ class CandidatePool:
             return cls(documents, reciprocal_ranks(runs).top(options.limit), found, stages, readings)
         return cls(documents, Run.union(runs) if len(runs) > 1 else runs[0], found, stages, readings)
 
+    @property
+    def matching_names(self) -> list[str]:
+        """Return the stages that match names; a class of its own, without `matches_names`, is none."""
+        return [name for name, stage in self.stages.items() if getattr(stage, "matches_names", False)]
+
     def scores(self, stage: str) -> Floats:
         """Return the score of each candidate of `run` by a stage, (suggestions,). Computed once, and only if needed."""
         if stage not in self._scores:

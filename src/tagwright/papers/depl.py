@@ -251,12 +251,7 @@ def _learn(
 
 
 def _stage(
-    labels: Vocabulary,
-    config: Config,
-    model: SentenceTransformer,
-    heads: Heads,
-    seen: Ints,
-    keywords: Keywords,
+    labels: Vocabulary, config: Config, model: SentenceTransformer, heads: Heads, seen: Ints, keywords: Keywords
 ) -> DescriptionRetriever:
     """Each encoder with its own pooler. seen: labels with a training document; others have no classifier weights."""
     weights = None

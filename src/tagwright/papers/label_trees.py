@@ -107,14 +107,7 @@ class Trees(FindsAtOnce):
 
 
 def fit_trees(
-    features: Matrix,
-    gold: Run,
-    labels: int,
-    *,
-    trees: int = 3,
-    leaf: int = 100,
-    beam: int = 10,
-    workers: int = 0,
+    features: Matrix, gold: Run, labels: int, *, trees: int = 3, leaf: int = 100, beam: int = 10, workers: int = 0
 ) -> LabelTrees:
     """Parabel (FuTex 3.3; the defaults are its own). features: (documents, words) CSR; gold: a row for each document.
 

@@ -20,11 +20,10 @@ from tagwright.encoders.prompts import Role
 from tagwright.training.config import TrainingPlan
 from tagwright.training.encoder import check_batch
 from tagwright.training.loop import train
-from tagwright.training.objectives import Contrastive, Loss, Text
+from tagwright.training.objectives import Contrastive, Loss, LossName, Text
 from tagwright.types import Pair, PairSource
 
 Similarity: TypeAlias = Literal["cosine", "dot"]
-LossName: TypeAlias = Literal["info_nce", "symmetric"]
 
 
 def info_nce(

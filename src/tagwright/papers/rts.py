@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from tagwright.core.checked import Positive
 from tagwright.core.steps import Steps
@@ -17,7 +16,7 @@ from tagwright.papers.pairs import RtsOptions, rts_pairs
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import RetrievalOptions, settle, train_encoder
-from tagwright.training.objectives import Loss
+from tagwright.training.objectives import Loss, LossName
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document, PairSource
 
@@ -42,8 +41,9 @@ class Config(RtsOptions, RetrievalOptions):
     groups: bool = True
     """False-negative masking: two segments of one document are not each other's negatives. Eq. 1 does not mask them:
     False is the paper's loss, and measures worse (page "RTS")."""
-    loss: Literal["info_nce", "symmetric"] = "info_nce"
-    """Eq. 1; or the mean of it and of its counterpart from positives to anchors. `fit` also takes a function."""
+    loss: LossName = "info_nce"
+    """Eq. 1; "symmetric": the mean of it and of its counterpart from positives to anchors. `fit` also takes
+    a function."""
     training: TrainingConfig = TrainingConfig()
     "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 
@@ -69,11 +69,7 @@ def paper() -> Config:
 def published_code() -> Config:
     """What train.py of the authors has instead: a trained MPNet, 160 tokens, names alone, and (title, title) pairs."""
     return replace(
-        paper(),
-        encoder="sentence-transformers/all-mpnet-base-v1",
-        max_length=160,
-        self_pairs=True,
-        label_text="name",
+        paper(), encoder="sentence-transformers/all-mpnet-base-v1", max_length=160, self_pairs=True, label_text="name"
     )
 
 

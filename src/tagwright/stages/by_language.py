@@ -58,6 +58,7 @@ class ByLanguage(Retriever):
         self._make, self._saved = make or self._derived, saved
         self.first = next(iter(stages.values()))
         self.distribution, self.meaning = self.first.distribution, self.first.meaning
+        self.matches_names = getattr(self.first, "matches_names", False)
 
     @property
     def known(self) -> list[str]:

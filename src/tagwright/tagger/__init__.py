@@ -3,13 +3,4 @@
 from tagwright.tagger.pipeline import BATCH, KIND, Suggestion, Suggestions, Tagger, batches
 from tagwright.tagger.reasons import Evidence, Reason
 
-__all__ = [
-    "BATCH",
-    "KIND",
-    "Evidence",
-    "Reason",
-    "Suggestion",
-    "Suggestions",
-    "Tagger",
-    "batches",
-]
+__all__ = ["BATCH", "KIND", "Evidence", "Reason", "Suggestion", "Suggestions", "Tagger", "batches"]

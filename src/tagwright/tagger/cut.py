@@ -50,11 +50,7 @@ def allowed_by(vocabulary: Vocabulary, options: SuggestOptions) -> Mask:
 
 
 def _arrange_labels(
-    ranking: Run,
-    options: SuggestOptions,
-    hierarchy: Hierarchy,
-    allowed: Mask,
-    own: Sequence[int],
+    ranking: Run, options: SuggestOptions, hierarchy: Hierarchy, allowed: Mask, own: Sequence[int]
 ) -> Run:
     """At most k labels of each document, which fit together as the options ask."""
     rows = []

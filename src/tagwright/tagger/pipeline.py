@@ -17,15 +17,7 @@ from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import build, named_arguments, show
 from tagwright.core.display import html_table, mark_spans, plural
 from tagwright.core.progress import silence
-from tagwright.core.saved import (
-    VOCABULARY,
-    damaged,
-    is_folder_name,
-    pack,
-    read_state,
-    unpack,
-    write_state,
-)
+from tagwright.core.saved import VOCABULARY, damaged, is_folder_name, pack, read_state, unpack, write_state
 from tagwright.core.versions import in_use
 from tagwright.data.texts import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary
@@ -356,10 +348,7 @@ class Tagger:
         >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=3)]
         ['Bees', 'Orchards']
         """
-        options = SuggestOptions(k=k, **rules)
-        with silence(not progress):
-            rows = [row for _, row in self.suggestions(self._documents(documents), options)]
-        return rows[0] if is_single(documents) else rows
+        return self._suggest(documents, SuggestOptions(k=k, **rules), progress, explain=False)
 
     @overload
     def explain(  # type: ignore[overload-overlap]
@@ -382,9 +371,13 @@ class Tagger:
         >>> [(each.stage, text[each.spans[0].start : each.spans[0].end]) for each in best.evidence]
         [('exact_match', 'bees'), ('tfidf', 'bees')]
         """
-        options = SuggestOptions(k=k, **rules)
+        return self._suggest(documents, SuggestOptions(k=k, **rules), progress, explain=True)
+
+    def _suggest(
+        self, documents: Texts, options: SuggestOptions, progress: bool, *, explain: bool
+    ) -> Suggestions | list[Suggestions]:
         with silence(not progress):
-            rows = [row for _, row in self.suggestions(self._documents(documents), options, explain=True)]
+            rows = [row for _, row in self.suggestions(self._documents(documents), options, explain=explain)]
         return rows[0] if is_single(documents) else rows
 
     def _documents(self, documents: Texts) -> Iterator[Document]:

@@ -3,7 +3,7 @@
 Names, words and meaning suggest labels, and all score the candidates of each other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -47,18 +47,46 @@ from tagwright.types import Document, Label, Retriever, Run, Stage, TextField
 SECOND = "dense-2"
 "The name of the dense stage of a second encoder."
 
-WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5, SECOND: 1.0}
-"""The default weight of each stage; 1 for those of other packages. For multilingual beside minilm, of 0.6, 1, 1.5 and 2
-it is the best on arxiv, kirja and mdn by page type, and none is much better on tib (400 documents each)."""
+
+def _make_exact_match(name: str, labels: Sequence[Label], config: "Config") -> Stage:  # noqa: ARG001
+    return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
+
+
+def _make_lexical(name: str, labels: Sequence[Label], config: "Config") -> Stage:
+    weighting = cast("Literal['tfidf', 'bm25']", name)
+    lexical = LexicalOptions(weighting=weighting, text_field=config.text_field, k=config.candidates)
+    return Lexical(labels, lexical.in_language(config.language))
+
+
+def _make_dense(name: str, labels: Sequence[Label], config: "Config") -> Stage:
+    chosen = PACKAGED if config.encoders[name] == AUTO else config.encoders[name]
+    encoder = given.find(chosen, config.prompts) or BiEncoder.load(
+        chosen, prompts=config.prompts, precision=config.precision
+    )
+    return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
+
+
+OURS: Mapping[str, tuple[float, Callable[[str, Sequence[Label], "Config"], Stage]]] = {
+    "exact_match": (0.5, _make_exact_match),
+    "bm25": (1.0, _make_lexical),
+    "tfidf": (1.0, _make_lexical),
+    "dense": (2.5, _make_dense),
+    SECOND: (1.0, _make_dense),
+}
+"""The stages of ours by name: the default weight, and what makes the stage of its name, labels and options. Those of
+other packages have weight 1. For multilingual beside minilm, of 0.6, 1, 1.5 and 2 it is the best on arxiv, kirja and
+mdn by page type, and none is much better on tib (400 documents each)."""
+
+WEIGHTS: Mapping[str, float] = {name: weight for name, (weight, _) in OURS.items()}
 
 
 def _is_registered(name: str) -> bool:
     return find("stages", name) is not None
 
 
-_NAMES = tuple(name for name in WEIGHTS if name != SECOND)
-
-StageName: TypeAlias = Annotated[str, OneOf(_NAMES, _is_registered, "a stage that a package registers")]
+StageName: TypeAlias = Annotated[
+    str, OneOf(tuple(name for name in OURS if name != SECOND), _is_registered, "a stage that a package registers")
+]
 
 STAGES = ("exact_match", "tfidf", "dense")
 "The stages by default."
@@ -194,11 +222,7 @@ class Config(StageOptions):
 
 
 def fit(
-    labels: Vocabulary,
-    config: Config = Config(),
-    documents: Sequence[Document] = (),
-    *,
-    by_language: bool = False,
+    labels: Vocabulary, config: Config = Config(), documents: Sequence[Document] = (), *, by_language: bool = False
 ) -> Tagger:
     """A tagger over the labels. Labels are encoded, nothing is trained. Raises ModelError when there is no encoder.
 
@@ -357,19 +381,7 @@ def _stages(
 
 
 def _stage(name: str, labels: Sequence[Label], config: Config) -> Stage:
-    if name == "exact_match":
-        return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
-    if name in config.encoders:
-        chosen = PACKAGED if config.encoders[name] == AUTO else config.encoders[name]
-        encoder = given.find(chosen, config.prompts) or BiEncoder.load(
-            chosen, prompts=config.prompts, precision=config.precision
-        )
-        return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
-    if name not in ("tfidf", "bm25"):
-        return made_by_name(name, labels)
-    weighting: Literal["tfidf", "bm25"] = "tfidf" if name == "tfidf" else "bm25"
-    lexical = LexicalOptions(weighting=weighting, text_field=config.text_field, k=config.candidates)
-    return Lexical(labels, lexical.in_language(config.language))
+    return OURS[name][1](name, labels, config) if name in OURS else made_by_name(name, labels)
 
 
 def _exact_match(config: Config) -> ExactMatchOptions:

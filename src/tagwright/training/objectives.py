@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Loss: TypeAlias = "Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]"
 "From anchors (batch, dim), positives (batch, dim) and int64 groups, (batch,) or (batch, 2): the loss, a scalar."
+
+LossName: TypeAlias = Literal["info_nce", "symmetric"]
+"Losses that an option can name: see `papers.losses.in_batch`, which has their formulas."
 
 Text: TypeAlias = str | tuple[str, str]
 "The input of the model: a text, or two that a cross-encoder reads together."

@@ -73,6 +73,7 @@ class ExactMatch(FindsAtOnce, ComparesWords):
     """
 
     distribution: Distribution = "information_content"
+    matches_names = True
     meaning = "its name in the text"
     options: ExactMatchOptions
 
@@ -203,6 +204,7 @@ class TitleMatch(ComparesWords):
     """
 
     distribution: Distribution = "information_content"
+    matches_names = True
     meaning = "its name in the title"
     options: ExactMatchOptions
 
