@@ -4,7 +4,7 @@ import json
 import logging
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
@@ -192,16 +192,7 @@ def _record(each: Suggestion, label: Label, document: Document, language: str | 
     )
     if language is not None:
         content["language"] = language
-    if each.evidence:
-        content["reasons"] = [reason.to_json() for reason in each.reasons]
-        content["evidence"] = [evidence.to_json(document.text) for evidence in each.evidence]
-    if each.estimate:
-        content["estimate"] = each.estimate.to_json()
-    if each.neighbours:
-        content["neighbours"] = [asdict(one) for one in each.neighbours]
-    if each.translated:
-        content["translated"] = list(each.translated)
-    return content
+    return content | each.explanation(document.text, longest=None)
 
 
 def write_workbook(tagged: Tagged, stream: IO[bytes], naming: Naming) -> None:

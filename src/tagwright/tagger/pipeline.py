@@ -1,7 +1,7 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,18 +87,23 @@ class Suggestion:
         >>> Suggestion("638.1", "Bees", 1.5).to_dict()
         {'id': '638.1', 'name': 'Bees', 'notation': '', 'score': 1.5, 'confidence': None}
         """
-        content: dict[str, Any] = {
-            name: getattr(self, name) for name in ("id", "name", "notation", "score", "confidence")
+        always = ("id", "name", "notation", "score", "confidence")
+        content = {name: getattr(self, name) for name in always}
+        return content if text is None else {**content, "reasons": [], "evidence": [], **self.explanation(text)}
+
+    def explanation(self, text: str, longest: int | None = LONGEST_SPAN) -> dict[str, Any]:
+        """Return what is known of why and how sure, as plain values: in answers of `/api/suggest` and in run files.
+
+        text: the document's. longest: characters of each span at most.
+        """
+        content = {
+            "reasons": [reason.to_json() for reason in self.reasons],
+            "evidence": [evidence.to_json(text, longest) for evidence in self.evidence],
+            "estimate": self.estimate.to_json() if self.estimate else None,
+            "neighbours": [asdict(neighbour) for neighbour in self.neighbours],
+            "translated": list(self.translated),
         }
-        if text is None:
-            return content
-        content["reasons"] = [reason.to_json() for reason in self.reasons]
-        content["evidence"] = [evidence.to_json(text, LONGEST_SPAN) for evidence in self.evidence]
-        if self.translated:
-            content["translated"] = list(self.translated)
-        if self.estimate:
-            content["estimate"] = self.estimate.to_json()
-        return content
+        return {name: value for name, value in content.items() if value}
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
