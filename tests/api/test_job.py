@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
@@ -16,9 +14,6 @@ from tagwright.app.cli import app
 from tagwright.core.atomic import OccupiedError
 from tagwright.data.corpus import ids_of
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.server.review.refit import refit_combiner
-from tagwright.server.review.review import TrainingData
-from tagwright.sklearn import TaggerClassifier
 from tagwright.types import Document
 
 TEXTS = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."]
@@ -38,39 +33,6 @@ def files(tmp_path: Path) -> list[str]:
 def by_command_line(files: list[str], folder: Path) -> None:
     result = CliRunner().invoke(app, ["train", "svm", *files, "--no-check", "--output", str(folder)])
     assert not result.exception, result.output
-
-
-def by_python(_: list[str], __: Path) -> None:
-    tw.train("svm", TEXTS, LABELS, y=GOLD, progress=False)
-
-
-def by_zero_shot(_: list[str], __: Path) -> None:
-    tw.zero_shot(LABELS, stages=["exact_match"], language="en")
-
-
-def by_scikit_learn(_: list[str], __: Path) -> None:
-    TaggerClassifier("svm", LABELS).fit(TEXTS, GOLD)
-
-
-def by_review_page(_: list[str], __: Path) -> None:
-    tagger = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
-    refit_combiner(tagger, TrainingData(DOCUMENTS, GOLD, [set()] * len(GOLD), [[]] * len(GOLD)))
-
-
-@pytest.mark.parametrize("train", [by_command_line, by_python, by_zero_shot, by_scikit_learn, by_review_page])
-def test_every_training_is_a_job(
-    train: Callable[[list[str], Path], None], files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs: list[Job] = []
-    run = Job.run
-
-    def counted(job: Job) -> tw.Tagger:
-        jobs.append(job)
-        return run(job)
-
-    monkeypatch.setattr(Job, "run", counted)
-    train(files, tmp_path / "model")
-    assert jobs
 
 
 def test_python_and_the_command_line_train_the_same_tagger(files: list[str], tmp_path: Path) -> None:
@@ -150,12 +112,6 @@ def test_resuming_needs_a_folder() -> None:
 def test_python_checks_a_training_on_documents_left_out(caplog: pytest.LogCaptureFixture) -> None:
     tw.train("svm", TEXTS * 3, LABELS, y=GOLD * 3, check=True, progress=False)
     assert "12 labelled documents are too few to leave some out for a check" in caplog.text
-
-
-def test_a_job_is_not_changed() -> None:
-    job = Job(method="svm", config=configuration("svm", {}), documents=DOCUMENTS, labels=LABELS)
-    with pytest.raises(FrozenInstanceError):
-        job.method = "rts"  # type: ignore[misc]
 
 
 def test_a_job_refuses_what_the_method_does_not_accept_before_documents_are_read() -> None:

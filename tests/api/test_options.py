@@ -11,7 +11,6 @@ from tagwright import auto
 from tagwright.api.options import configuration, options_of
 from tagwright.errors import ConfigError
 from tagwright.papers import depl, futex, maclr, micol, rts, svm
-from tagwright.registry import METHODS
 from tagwright.tagger import zero_shot
 from tagwright.training.config import TrainingConfig
 
@@ -52,10 +51,6 @@ def test_an_option_of_the_training_has_one_value(options: dict[str, Any]) -> Non
 def test_a_training_beside_an_option_of_it_leaves_the_rest_to_the_paper() -> None:
     ours = configuration("rts", {"training": TrainingConfig(batch=8), "seed": 3}, paper=True).training
     assert ours == replace(configuration("rts", {}, paper=True).training, batch=8, seed=3)
-
-
-def test_methods_are_named_like_functions() -> None:
-    assert all(name.isidentifier() for name in METHODS)
 
 
 def test_stages_and_other_choices_may_be_spelled_with_hyphens() -> None:

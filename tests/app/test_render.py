@@ -96,13 +96,6 @@ def test_a_table_says_how_likely_it_is_that_no_label_fits() -> None:
     assert {*cells[1:]} == {f"{none:.3f}" for none in said}
 
 
-def test_csv_is_the_same_table_with_commas_and_nothing_that_a_spreadsheet_computes() -> None:
-    header, *rows = (line.split("\t") for line in lines("tsv"))
-    taxes = next(row for row in rows if row[4] == "=Taxes")
-    taxes[4] = "'=Taxes"
-    assert lines("csv") == [",".join(row) for row in (header, *rows)]
-
-
 def test_json_lines_always_have_the_name_and_the_notation_where_there_is_one() -> None:
     bees, taxes = (json.loads(line)["suggestions"][0] for line in lines("jsonl"))
     assert (bees["name"], bees["notation"]) == ("Bees", "595.79")

@@ -26,12 +26,6 @@ from tagwright.core.saved import (
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 
 
-def test_a_saved_folder_is_read_back(tmp_path: Path) -> None:
-    save(tmp_path / "box", 7)
-    assert read_manifest(tmp_path / "box", "box")["number"] == 7
-    assert read_state(tmp_path / "box", "box")["values"].tolist() == [7, 7, 7]
-
-
 def test_reading_does_not_touch_a_folder_that_is_there(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
     save(tmp_path / ".box.previous", 6)

@@ -73,16 +73,6 @@ def test_what_would_be_refused_again_is_not_kept_to_be_resumed(
     assert folder.exists() == waits
 
 
-def test_another_training_is_not_resumed(tmp_path: Path) -> None:
-    waiting(tmp_path / "M")
-    other = Start("rts", {"candidates": 10}, START.data)
-    with (
-        pytest.raises(ConfigError, match="was started with candidates 500, not 10"),
-        open_steps(tmp_path / "M", other, resume=True),
-    ):
-        pass
-
-
 def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
     other = Start("rts", START.options, {"documents": "2a"})
     with open_steps(tmp_path / "M", START, resume=False) as steps:

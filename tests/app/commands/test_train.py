@@ -245,20 +245,6 @@ def test_a_file_to_read_that_lies_in_the_output_is_refused(
         run("train", method, *arguments, "--output", str(tmp_path / "M"), "--overwrite")
 
 
-def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], static: str, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    with pytest.raises(ConfigError, match="a batch is 9999 pairs"):
-        run(
-            "train",
-            "rts",
-            *data,
-            "--output",
-            str(tmp_path / "M"),
-            settings=[*QUICK, "training.batch=9999", f"encoder={static}"],
-        )
-    assert not list(tmp_path.glob("M*"))
-
-
 def killed(*arguments: str, settings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A training that stops in its second step, with a checkpoint."""
     original = loop._Run._evaluate
@@ -469,13 +455,6 @@ def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
     (learnt,) = seen
     assert not all(learnt)
     assert learnt[:200] == learnt[200:]
-
-
-def test_too_few_documents_for_a_check_are_said_to_be(
-    data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
-    assert any(message.startswith("30 labelled documents are too few") for message in caplog.messages)
 
 
 def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp_path: Path) -> None:
