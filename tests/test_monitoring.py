@@ -29,7 +29,7 @@ from tagwright.monitoring import (
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 
-SURE, UNSURE, UNFIT = Doubt(False, False), Doubt(True, False), Doubt(True, True)
+SURE, UNSURE, UNFIT = (False, False), (True, False), (True, True)
 BEES = {"text": "Honey bees and apis visit orchards."}
 
 
@@ -53,8 +53,8 @@ def test_documents_like_the_first_ones_raise_no_alarm() -> None:
 
 
 def test_what_the_tagger_does_not_say_is_no_signal() -> None:
-    assert list(changes([Doubt(True, None)] * (FIRST + WINDOW))) == ["unsure"]
-    assert changes([Doubt(None, None)] * (FIRST + WINDOW)) == {}
+    assert list(changes([(True, None)] * (FIRST + WINDOW))) == ["unsure"]
+    assert changes([(None, None)] * (FIRST + WINDOW)) == {}
 
 
 def test_the_probability_of_a_share_is_that_of_all_ways_to_draw_the_documents() -> None:
@@ -75,7 +75,7 @@ def test_a_log_is_read_back_without_the_lines_that_killed_processes_left(
         file.write('{"time": "20\n')
     log_suggestions(log, "bees 2", [Suggestions([Suggestion("b", "Bees", 0.3)])])
     with caplog.at_level(logging.WARNING):
-        assert read_doubts([log]) == {"bees 1": [Doubt(False, False), Doubt(True, True)], "bees 2": [Doubt(None, None)]}
+        assert read_doubts([log]) == {"bees 1": [(False, False), (True, True)], "bees 2": [(None, None)]}
     assert "1 lines hold no suggestions, and are left out" in caplog.text
 
 
@@ -83,7 +83,7 @@ def test_run_files_are_logs_and_other_files_are_not(tmp_path: Path) -> None:
     run, other = tmp_path / "run.jsonl", tmp_path / "docs.jsonl"
     run.write_text('{"id": "d1", "suggestions": [{"label": "b", "score": 2, "confidence": 0.4}]}\n', encoding="utf-8")
     other.write_text('{"id": "d1"}\n', encoding="utf-8")
-    assert read_doubts([run, run]) == {"": [Doubt(True, None)] * 2}
+    assert read_doubts([run, run]) == {"": [(True, None)] * 2}
     with pytest.raises(InputError, match="holds no suggestions; expected a log"):
         read_doubts([other])
     with pytest.raises(InputError, match="cannot be read"):

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from tagwright.combining.confidence import LIKELY
 from tagwright.core.atomic import append_at_once, report_write_errors
@@ -31,11 +31,8 @@ LEVEL = FALSE_ALARMS * STEP / (STREAM * SIGNALS)
 _log = logging.getLogger(__name__)
 
 
-class Doubt(NamedTuple):
-    """Whether no label of a document is likely, and whether none fits; None where the tagger does not say."""
-
-    unsure: bool | None
-    none: bool | None
+Doubt: TypeAlias = tuple[bool | None, bool | None]
+"Whether no label of a document is likely, and whether none fits; None where the tagger does not say."
 
 
 class Change(NamedTuple):
@@ -92,7 +89,7 @@ def _doubt(record: Mapping[str, Any]) -> Doubt:
     suggestions, none = record["suggestions"], record.get("none")
     sure = [each["confidence"] for each in suggestions if each.get("confidence") is not None]
     unsure = None if suggestions and not sure else max(sure, default=0.0) < LIKELY
-    return Doubt(unsure, None if none is None else none > LIKELY)
+    return unsure, None if none is None else none > LIKELY
 
 
 def changes(documents: Sequence[Doubt]) -> dict[str, Change]:
@@ -101,7 +98,7 @@ def changes(documents: Sequence[Doubt]) -> dict[str, Change]:
     if end < FIRST + WINDOW:
         return {}
     found = dict[str, Change]()
-    for place, name in enumerate(Doubt._fields):
+    for place, name in enumerate(("unsure", "none")):
         before, now = ([each[place] for each in rows] for rows in (documents[:FIRST], documents[end - WINDOW : end]))
         if None not in (*before, *now):
             p = probability(now.count(True), WINDOW, before.count(True), FIRST)

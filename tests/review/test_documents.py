@@ -84,7 +84,7 @@ def test_documents_are_told_apart_by_id_and_text_alone(given_: list[tuple[str, s
     ],
 )  # fmt: skip
 def test_files_are_read_by_the_readers_of_their_formats(name: str, content: bytes, expected: str) -> None:
-    (document,) = read_upload(name, content)
+    (document,), _ = read_upload(name, content)
     assert document.text == expected
     assert document.id == "7" if name == "x.jsonl" else document.id.startswith(name.replace("\\", "/").split("/")[-1])
 
@@ -148,7 +148,7 @@ def test_documents_come_as_they_were_read(tmp_path: Path) -> None:
     papers = [PAPER, odd, Document("c", sections=(Section("", 3, ("",)), Section("A"), Section("B", 1000, ("a", "b"))))]
     write_jsonl(papers, tmp_path / "a.jsonl")
     direct = [document for _, each in open_sources(tmp_path / "a.jsonl") for _, document in each]
-    assert read_upload("a.jsonl", (tmp_path / "a.jsonl").read_bytes()) == direct
+    assert read_upload("a.jsonl", (tmp_path / "a.jsonl").read_bytes()) == (direct, [])
 
 
 def test_a_file_that_needs_too_much_memory_ends_its_own_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:

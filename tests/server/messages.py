@@ -68,7 +68,7 @@ def wanted() -> Catalog:
     for meaning in sorted({*meanings, *GROUPS.values(), LEARNED}):
         catalog.add(meaning)
     described = application([]).openapi()
-    titles = [*TITLES, *(each.title for each in DOWNLOADS.values())]
+    titles = [*TITLES, *(title for title, _, _ in DOWNLOADS.values())]
     for text in (*forms(), *OF_READERS, *titles, *get_args(Word), *dict.fromkeys(interface(described))):
         catalog.add(text)
     return catalog

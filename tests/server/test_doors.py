@@ -169,7 +169,7 @@ def test_queries_of_a_client_that_has_left_are_not_answered(monkeypatch: pytest.
     computed = list[str]()
 
     def noted(_: ServedModel, query: reconciliation.Query, *__: object) -> list[Any]:
-        computed.append(query.text)
+        computed.append(query.query)
         return []
 
     monkeypatch.setattr(reconciliation, "_candidates", noted)

@@ -11,10 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import LABELS, word_tagger
 
-from tagwright.core.workers import Worker, WorkerError
 from tagwright.errors import TagwrightError
 from tagwright.server.application import application
-from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
+from tagwright.server.predictor import SuggestRequest, Workers, predict
 from tagwright.server.served_model import Predict, ServedModel
 from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.types import Document
@@ -61,11 +60,11 @@ def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs priorities")
 def test_processes_for_what_takes_long_let_others_go_first() -> None:
-    worker = Worker(LongPredictions)
-    with pytest.raises(WorkerError, match="nothing"):  # it answers when it has begun
-        worker.ask("nothing")
+    patient = Workers(1, patient=True)
+    patient.use(word_tagger())(REQUESTS[:1])
+    (worker,) = patient._pool._all
     assert os.getpriority(os.PRIO_PROCESS, worker._process.pid) == min(19, max(10, os.getpriority(os.PRIO_PROCESS, 0)))
-    worker.close()
+    patient.close()
 
 
 def test_a_request_that_fails_says_so_and_the_process_goes_on(workers: Workers) -> None:

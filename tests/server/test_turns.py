@@ -187,10 +187,10 @@ def test_files_of_one_client_keep_nobody_waiting(tmp_path: Path, monkeypatch: py
     ends = {name: threading.Event() for name in ("a1", "a2", "a3", "b1")}
     reading = {name: threading.Event() for name in ends}
 
-    def read(name: str, _: bytes) -> list[Document]:
+    def read(name: str, _: bytes) -> tuple[list[Document], list[str]]:
         reading[name].set()
         assert ends[name].wait(LONGEST)
-        return [Document(name, "Bees")]
+        return [Document(name, "Bees")], []
 
     def send(name: str) -> int:
         headers = {"Authorization": f"Bearer {secrets[name[0]]}"}

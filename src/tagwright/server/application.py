@@ -6,10 +6,10 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from operator import attrgetter
 
 from fastapi import FastAPI, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -27,7 +27,7 @@ from tagwright.server.current_request import get_current_request
 from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text
-from tagwright.server.logs import ID_HEADER, VERSION_HEADER, RecordRequests, log_failures
+from tagwright.server.logs import ID_HEADER, VERSION_HEADER, log_failures, record_requests
 from tagwright.server.metrics import Metrics
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.schemas import invalid
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 MAX_BODY = 20 * 1024 * 1024
 "Bytes that the body of a request may have."
 
-_bearer_token = HTTPBearer(scheme_name="token", auto_error=False)  # for the description: `_Gate` asks for it
+_bearer_token = HTTPBearer(scheme_name="token", auto_error=False)  # for the description: `_gate` asks for it
 
 
 def application(
@@ -82,7 +82,7 @@ def application(
     app = FastAPI(
         title="Tagwright", version=__version__, openapi_url="/api/openapi.json", docs_url=None, redoc_url=None,
         redirect_slashes=False,  # it would lead to the host that the client names
-        lifespan=lifespan, generate_unique_id_function=_name,
+        lifespan=lifespan, generate_unique_id_function=attrgetter("name"),
         exception_handlers={
             RequestValidationError: _answer_invalid,
             StorageError: problems.answer_problem,
@@ -107,17 +107,13 @@ def application(
     for router in (json_api.router, annif.router, reconciliation.router):
         app.include_router(router, dependencies=[Security(_bearer_token)])
     app.mount("/static", StaticFiles(packages=[("tagwright.server", "static")]))
-    app.add_middleware(_Gate, access=access, max_body=max_body, hosts=hosts)
+    app.add_middleware(_gate, access=access, max_body=max_body, hosts=hosts)
     app.add_middleware(
         CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"],
         expose_headers=[VERSION_HEADER, ID_HEADER],
     )  # fmt: skip
-    app.add_middleware(RecordRequests, metrics=metrics)  # the one added last is around all others
+    app.add_middleware(record_requests, metrics=metrics)  # the one added last is around all others
     return app
-
-
-def _name(route: APIRoute) -> str:
-    return route.name
 
 
 async def _answer_invalid(_: Request, error: Exception) -> Response:
@@ -149,65 +145,66 @@ async def _first_answer(model: ServedModel) -> None:
             return
 
 
-class _Gate:
+def _gate(app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> ASGIApp:
     """Middleware that refuses requests before they reach a route, and bodies that are too large.
 
     Refused are a host name of others, and a request without a valid token. Routes find the holder of the token in
     `request.state.holder`, and language and client in `current_request`.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
-        self.app, self.access, self.max_body, self.hosts = app, access, max_body, hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self.app
+    async def gated(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = app
         if scope["type"] == "http":
             try:
-                self._admit(scope)
+                _admit(scope, access, max_body, hosts)
             except problems.Problem as problem:
-                app = problems.answer_to(problem)
-            receive = self._bounded(receive)
+                answer = problems.answer_to(problem)
+            receive = _bounded(receive, max_body)
             if scope["method"] == "HEAD":
                 scope = {**scope, "method": "GET"}  # the web server sends no body then
-        await app(scope, receive, send)
+        await answer(scope, receive, send)
 
-    def _admit(self, scope: Scope) -> None:
-        """Fill in the current request. Raises Problem for a request that is refused by its head."""
-        headers, request = Headers(scope=scope), get_current_request()
-        path = scope["path"].removeprefix(request.root)
-        if re.match("/v1(projects|vocabs|detect-language)", path):  # Annif's client appends to "/v1"
-            path = path.replace("/v1", "/v1/", 1)
-            scope["path"] = request.root + path
-        request.language, request.word = languages.choose(scope), scope["app"].state.word
-        request.client = scope["client"][0] if scope.get("client") else ""
-        if self.hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in self.hosts:
-            raise problems.Problem(421, "This server answers under the names of its own machine only")
-        is_public = path in ("/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/")
-        is_public = is_public or path.startswith(("/review/", "/static/"))  # pages ask for a token themselves
-        holder = self.access.holder("" if is_public else _bearer(headers))
-        if not is_public:
-            if holder is None:
-                raise problems.Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
-            request.token, request.client = holder.name, holder.name or request.client
-        scope.setdefault("state", {})["holder"] = holder
-        length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self.max_body:
-            raise problems.Problem(413, f"The body has {length} bytes, at most {self.max_body} are accepted")
+    return gated
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """Limit the size of a body that does not say it."""
-        received = 0
 
-        async def bounded() -> Message:
-            """Return the next part. Raises Problem (413)."""
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self.max_body:
-                raise problems.Problem(413, Text("The body has more than %(most)s bytes", most=self.max_body))
-            return message
+def _admit(scope: Scope, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
+    """Fill in the current request. Raises Problem for a request that is refused by its head."""
+    headers, request = Headers(scope=scope), get_current_request()
+    path = scope["path"].removeprefix(request.root)
+    if re.match("/v1(projects|vocabs|detect-language)", path):  # Annif's client appends to "/v1"
+        path = path.replace("/v1", "/v1/", 1)
+        scope["path"] = request.root + path
+    request.language, request.word = languages.choose(scope), scope["app"].state.word
+    request.client = scope["client"][0] if scope.get("client") else ""
+    if hosts is not None and re.sub(r":\d*$", "", headers.get("host", "").lower()) not in hosts:
+        raise problems.Problem(421, "This server answers under the names of its own machine only")
+    is_public = path in ("/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/")
+    is_public = is_public or path.startswith(("/review/", "/static/"))  # pages ask for a token themselves
+    holder = access.holder("" if is_public else _bearer(headers))
+    if not is_public:
+        if holder is None:
+            raise problems.Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
+        request.token, request.client = holder.name, holder.name or request.client
+    scope.setdefault("state", {})["holder"] = holder
+    length = headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > max_body:
+        raise problems.Problem(413, f"The body has {length} bytes, at most {max_body} are accepted")
 
-        return bounded
+
+def _bounded(receive: Receive, most: int) -> Receive:
+    """Limit the size of a body that does not say it."""
+    received = 0
+
+    async def bounded() -> Message:
+        """Return the next part. Raises Problem (413)."""
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise problems.Problem(413, Text("The body has more than %(most)s bytes", most=most))
+        return message
+
+    return bounded
 
 
 def _bearer(headers: Headers) -> str:

@@ -16,11 +16,10 @@ from tagwright.readers.lines import Place
 from tagwright.server.deps import JsonRoute, NamedModel, ServedModels, check_json
 from tagwright.server.languages import Text
 from tagwright.server.predictor import SuggestRequest
-from tagwright.server.problems import Problem, ask_later, bad_request
+from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import (
     MULTIPART,
     Form,
-    ReadDocuments,
     Upload,
     check_size,
     read_documents,
@@ -33,7 +32,6 @@ from tagwright.server.schemas import (
     Asked,
     FileForm,
     LabelRules,
-    Options,
     SentDocument,
     SuggestFor,
     answer,
@@ -89,12 +87,11 @@ async def suggest_for_file(
     """Suggest labels for the documents of a file, of any format that `tagwright read` reads."""
     file = _file(await read_form(request, kinds=(MULTIPART,), files=1))
     try:
-        documents = await read_documents(request, file)
+        documents, notes = await read_documents(request, file)
     except InputError as error:
         raise Problem(422, str(error), "File cannot be read") from None
     if len(documents) > 32:
         raise Problem(422, f"the file holds {len(documents)} documents, at most 32 are accepted")
-    notes = list(documents.notes) if isinstance(documents, ReadDocuments) else []
     found = await answers(model_named(options.model, models), documents, options)
     return await in_thread(JSONResponse, {"documents": found, "notes": notes})
 
@@ -117,7 +114,7 @@ async def health() -> Response:
 async def ready(request: Request) -> Response:
     """Whether requests should be sent here: the taggers are loaded."""
     if not request.app.state.ready:
-        raise ask_later(503, "The models are being loaded")
+        raise Problem(503, "The models are being loaded", headers={"Retry-After": "1"})
     return JSONResponse({"status": "ready"})
 
 
@@ -150,7 +147,7 @@ async def suggestions(model: ServedModel, documents: Sequence[Document], options
         form = "language is %(language)s, in which no label has a name"
         raise bad_request(Text(form, language=show(language)))
     chosen = options.model_dump(include={*LabelRules.model_fields, "min_score", "best_cut", "thresholds"})
-    least = options.threshold if isinstance(options, Options) else None
+    least = options.threshold if isinstance(options, SuggestFor) else None
     rules = model.options(k=options.limit or MAX_LABELS, min_confidence=least, **chosen)
     if options.language:
         documents = [in_language(document, _code(options.language)) for document in documents]

@@ -103,20 +103,17 @@ def _traceback(error: BaseException | None) -> str:
     return "\n".join(reversed(parts))
 
 
-class RecordRequests:
+def record_requests(app: ASGIApp, metrics: Metrics) -> ASGIApp:
     """Middleware around all others: begins the `CurrentRequest`, adds headers, logs and counts the answer.
 
-    The log line has the route pattern and no query: address and query may hold words of a document. Starlette's
-    middleware for errors does not serve: the web server then logs their messages, which may quote a text, too.
+    After any error it answers with a problem (500). The log line has the route pattern and no query: address and query
+    may hold words of a document. Starlette's middleware for errors does not serve: the web server then logs their
+    messages, which may quote a text, too.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, with a problem (500) after any error, then log and count the answer."""
+    async def recorded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            await app(scope, receive, send)
             return
         request = CurrentRequest(_id(scope), scope["path"], scope.get("root_path", ""))
         begin(request)
@@ -131,22 +128,23 @@ class RecordRequests:
 
         try:
             with request.held:
-                await self.app(scope, receive, sending)
+                await app(scope, receive, sending)
         except Exception as error:
             _log.error("the request could not be answered", exc_info=error)
             if not status:
                 failure = answer_to(Problem(500, "Internal error; see the log of the server"))
                 await failure(scope, receive, sending)
         finally:
-            self._record(scope, request, status or 500, time.perf_counter() - begun)
+            seconds = time.perf_counter() - begun
+            method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
+            path = str(getattr(scope.get("route"), "path", "other"))
+            metrics.count(method, path, status or 500, seconds, request)
+            fields = {"method": method, "path": path, "status": status or 500, "ms": round(1000 * seconds, 1)}
+            shown = ("user", "token", "model", "version", "documents", "suggestions")
+            fields |= {name: getattr(request, name) for name in shown}
+            _answered.info("answered", extra={"fields": fields})
 
-    def _record(self, scope: Scope, request: CurrentRequest, status: int, seconds: float) -> None:
-        method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "OPTIONS") else "other"
-        path = str(getattr(scope.get("route"), "path", "other"))
-        self.metrics.count(method, path, status, seconds, request)
-        shown = ("user", "token", "model", "version", "documents", "suggestions")
-        fields = {"method": method, "path": path, "status": status, "ms": round(1000 * seconds, 1)}
-        _answered.info("answered", extra={"fields": {**fields, **{name: getattr(request, name) for name in shown}}})
+    return recorded
 
 
 def _complete(headers: MutableHeaders, request: CurrentRequest) -> None:

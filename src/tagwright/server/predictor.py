@@ -64,33 +64,27 @@ class Predictions:
     def __init__(self) -> None:
         self._loaded: tuple[Path, Tagger] | None = None
 
-    def answer(self, copy: Path, requests: list[SuggestRequest]) -> list[Suggestions]:
-        """Return the suggestions of the tagger in the folder `copy`."""
+    def answer(self, copy: Path, requests: list[SuggestRequest], *, patiently: bool) -> list[Suggestions]:
+        """Return the suggestions of the tagger in the folder `copy`. patiently: let other processes go first."""
+        if patiently:
+            give_way()
         if self._loaded is None or self._loaded[0] != copy:
             self._loaded = copy, Tagger.load(copy)
         return predict(self._loaded[1], requests)
 
 
-class LongPredictions(Predictions):
-    """Predictions for long texts, which let those for others go first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        give_way()
-
-
 class Workers:
     """Processes that compute suggestions. Each loads a copy of the tagger; they share its memory-mapped arrays.
 
-    count: number of processes. kind: what each of them holds. A process that dies is replaced, and its batch is
-    computed again by the new one.
+    count: number of processes. patient: whether they let others go first, as those for long texts do. A process that
+    dies is replaced, and its batch is computed again by the new one.
     """
 
-    def __init__(self, count: int, kind: type[Predictions] = Predictions) -> None:
-        self.count = count
+    def __init__(self, count: int, *, patient: bool = False) -> None:
+        self.count, self._patient = count, patient
         self._folder = TemporaryDirectory(prefix="tagwright-served-")
         self._numbers = itertools.count()
-        self._pool = Pool(partial(Worker, kind), count, attempts=2)  # a batch that kills two processes fails
+        self._pool = Pool(partial(Worker, Predictions), count, attempts=2)  # a batch that kills two processes fails
 
     def use(self, tagger: Tagger) -> Callable[[Sequence[SuggestRequest]], list[Suggestions]]:
         """Return a function that answers as `predict` with this tagger, in an idle process.
@@ -102,7 +96,8 @@ class Workers:
         tagger.save(copy)
 
         def answer(requests: Sequence[SuggestRequest]) -> list[Suggestions]:
-            answers: list[Suggestions] = self._pool.ask("answer", copy=copy, requests=list(requests))
+            given = {"copy": copy, "requests": list(requests), "patiently": self._patient}
+            answers: list[Suggestions] = self._pool.ask("answer", **given)
             return answers
 
         weakref.finalize(answer, delete, copy)

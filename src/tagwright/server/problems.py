@@ -41,11 +41,6 @@ class Busy(Problem):
         super().__init__(503, text, headers={"Retry-After": "1"})
 
 
-def ask_later(status: int, detail: str, seconds: int = 1) -> Problem:
-    """Return the problem of a request that may be sent again after some seconds."""
-    return Problem(status, detail, headers={"Retry-After": str(seconds)})
-
-
 def bad_request(detail: str) -> Problem:
     """Return the problem of a request with invalid content."""
     return Problem(400, detail)

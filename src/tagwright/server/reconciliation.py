@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from typing import Annotated, Any, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi import Query as QueryParameter
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.requests import ClientDisconnect
 
@@ -59,34 +59,37 @@ _PROPERTIES: Mapping[str, Callable[[Label], Iterable[str]]] = {
 Resolve: TypeAlias = Callable[[str], int | None]
 
 
-class Query(NamedTuple):
-    """A query of a client. text: may be blank if there are properties. limit: number of candidates.
-
-    types: URIs, of which a label has one; empty for all. properties: names and the values of which a label has one.
-    """
-
-    text: str
-    limit: int
-    types: frozenset[str]
-    properties: tuple[tuple[str, tuple[str, ...]], ...]
+def _values(value: Any) -> list[str]:
+    """The values of a property as texts; of an entity, its id."""
+    values = value if isinstance(value, list) else [value]
+    texts = (each.get("id", "") if isinstance(each, dict) else each for each in values)
+    return [clean(str(text)).strip() for text in texts]
 
 
-class SentProperty(Sent):
-    """A property of a query, and its value or values."""
+class Property(Sent):
+    """A property of a query. v: the values of which a label has one."""
 
     pid: str
-    v: Any
+    v: Annotated[list[str], BeforeValidator(_values)]
 
 
-class SentQuery(Sent):
-    """A query as it is sent; a blank text is valid, as OpenRefine sends it for an empty cell."""
+class Query(Sent):
+    """A query of a client; a blank text is valid, as OpenRefine sends it for an empty cell.
+
+    type: URIs, of which a label has one; empty for all.
+    """
 
     model_config = ConfigDict(allow_inf_nan=False)
 
     query: str = Field("", max_length=10_000)
     limit: float = Field(LIMIT, ge=1)
     type: list[str] = Field([])
-    properties: list[SentProperty] = Field([])
+    properties: list[Property] = Field([])
+
+    @property
+    def most(self) -> int:
+        """The number of candidates."""
+        return int(min(self.limit, 100))
 
     @field_validator("type", "properties", mode="before")
     @classmethod
@@ -97,7 +100,7 @@ class SentQuery(Sent):
     @model_validator(mode="after")
     def check_content(self) -> Self:
         """Refuse a query of nothing, and one of too many values."""
-        problem, count = "", sum(len(_values(each.v)) for each in self.properties)
+        problem, count = "", sum(len(each.v) for each in self.properties)
         if "query" not in self.model_fields_set and not self.properties:
             problem = "a query has neither 'query' nor 'properties'"
         elif count > 1000:
@@ -186,11 +189,11 @@ async def _answered(request: Request, model: ServedModel, queries: Mapping[str, 
     """
     valid = [query for query in queries.values() if isinstance(query, Query)]
     unnamed = await in_thread(_without_name, model, valid)
-    options = SuggestOptions(k=max((query.limit for query in unnamed), default=1))
-    suggested = await model.suggest([query.text for query in unnamed], options)
+    options, texts = SuggestOptions(k=max((each.most for each in unnamed), default=1)), {each.query for each in unnamed}
+    suggested = await model.suggest(sorted(texts), options)
     scores = {
-        query: {suggestion.id: score_from_0_to_1(suggestion) for suggestion in suggestions}
-        for query, suggestions in zip(unnamed, suggested, strict=True)
+        text: {suggestion.id: score_from_0_to_1(suggestion) for suggestion in suggestions}
+        for text, suggestions in zip(sorted(texts), suggested, strict=True)
     }
     answers, resolve = dict[str, dict[str, Any]](), cache(model.tagger.vocabulary.resolve)
     for key, asked in queries.items():
@@ -199,7 +202,7 @@ async def _answered(request: Request, model: ServedModel, queries: Mapping[str, 
         if isinstance(asked, Problem):
             answers[key] = {"result": [], "error": asked.detail}
         else:
-            answers[key] = {"result": await in_thread(_candidates, model, asked, scores.get(asked, {}), resolve)}
+            answers[key] = {"result": await in_thread(_candidates, model, asked, scores.get(asked.query, {}), resolve)}
     return await in_thread(JSONResponse, answers)
 
 
@@ -246,23 +249,14 @@ def _queries(text: str) -> dict[str, Query | Problem]:
 def _query(key: str, sent: Mapping[str, Any]) -> Query:
     """A query, checked. Raises Problem (400)."""
     try:
-        query = SentQuery.model_validate(sent)
+        return Query.model_validate(sent)
     except ValidationError as error:
         raise invalid(error, f"queries.{key[:100]}") from None
-    properties = tuple((each.pid, tuple(_values(each.v))) for each in query.properties)
-    return Query(query.query, int(min(query.limit, 100)), frozenset(query.type), properties)
-
-
-def _values(value: Any) -> list[str]:
-    """The values of a property as texts; of an entity, its id."""
-    values = value if isinstance(value, list) else [value]
-    texts = (each.get("id", "") if isinstance(each, dict) else each for each in values)
-    return [clean(str(text)).strip() for text in texts]
 
 
 def _without_name(model: ServedModel, queries: Sequence[Query]) -> list[Query]:
-    """The distinct queries that no label is named by: for these, the tagger suggests labels that are near."""
-    return [query for query in dict.fromkeys(queries) if query.text.strip() and not _is_named(model, query.text)]
+    """The queries that no label is named by: for these, the tagger suggests labels that are near."""
+    return [query for query in queries if query.query.strip() and not _is_named(model, query.query)]
 
 
 def _is_named(model: ServedModel, text: str) -> bool:
@@ -280,20 +274,20 @@ def _candidates(
     A label matches if the query is its id, or a name that no other label has. suggested: scores from 0 to 1 of the
     labels that the tagger suggests for the text, by id. resolve: see `Vocabulary.resolve`.
     """
-    if not query.text.strip() and not query.properties:
+    if not query.query.strip() and not query.properties:
         return []
     vocabulary, candidates = model.tagger.vocabulary, list[dict[str, Any]]()
-    text = " ".join(clean(query.text[:LONGEST]).split())
+    text = " ".join(clean(query.query[:LONGEST]).split())
     wanted = [
-        (_PROPERTIES[name], {vocabulary.ids[at] for at in map(resolve, values) if at is not None}
-         if name == "broader" else {*values})
-        for name, values in query.properties if name in PROPERTIES
+        (_PROPERTIES[each.pid], {vocabulary.ids[at] for at in map(resolve, each.v) if at is not None}
+         if each.pid == "broader" else {*each.v})
+        for each in query.properties if each.pid in PROPERTIES
     ]  # fmt: skip
     labels = [vocabulary[position] for position in _positions(model, text, query, suggested, resolve)]
     exact = [label.id for label in labels if text and (text == label.id or text in _fold_names(label.names))]
     exact = exact or [label.id for label in labels if text in _fold_names(label.all_names)]
     for label in labels:
-        if query.types and not query.types & {CONCEPT, *label.types}:
+        if query.type and {CONCEPT, *label.types}.isdisjoint(query.type):
             continue
         lacking = sum(values.isdisjoint(of_label(label)) for of_label, values in wanted)
         similarity = _similarity(label, text)
@@ -303,16 +297,16 @@ def _candidates(
             "match": exact == [label.id] and not lacking, "type": _types(label),
             "features": [{"id": "name_similarity", "value": round(similarity, 3)}],
         })  # fmt: skip
-    return sorted(candidates, key=lambda candidate: -candidate["score"])[: query.limit]
+    return sorted(candidates, key=lambda candidate: -candidate["score"])[: query.most]
 
 
 def _positions(model: ServedModel, text: str, query: Query, suggested: Iterable[str], resolve: Resolve) -> list[int]:
     """Labels to score: those with the text as id or in a name, suggested ones; without a text, those of properties."""
     vocabulary, search = model.tagger.vocabulary, model.search()
     positions = [vocabulary.index[text]] if text in vocabulary.index else []
-    positions += search(text, max(50, query.limit))  # enough that types, properties and namesakes hide none
+    positions += search(text, max(50, query.most))  # enough that types, properties and namesakes hide none
     positions += (vocabulary.index[label_id] for label_id in suggested)
-    values = [] if text else [value for _, values in query.properties for value in values]
+    values = [] if text else [value for each in query.properties for value in each.v]
     positions += (position for value in values if (position := resolve(value)) is not None)
     return [each for each in dict.fromkeys(positions) if search.allowed is None or search.allowed[each]]
 

@@ -187,19 +187,17 @@ async def run_apart(request: Request, read: Callable[..., T], *given: Any) -> T:
         return await asyncio.to_thread(read, *given)
 
 
-class ReadDocuments(list[Document]):
-    """The documents of a file. notes: what the reader says of it, such as columns that it does not use."""
-
-    notes: Sequence[str] = ()
-
-
-async def read_documents(request: Request, file: Upload) -> list[Document]:
-    """Read the documents of a file without blocking the server; clients take turns. Raises InputError."""
+async def read_documents(request: Request, file: Upload) -> tuple[list[Document], list[str]]:
+    """Read a file as `read_upload` does, without blocking the server; clients take turns. Raises InputError."""
     return await run_apart(request, read_upload, file.name, file.content)
 
 
-def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST) -> ReadDocuments:
+def read_upload(
+    name: str, content: bytes, seconds: float = 60.0, most: int = 10 * LARGEST
+) -> tuple[list[Document], list[str]]:
     """Read the documents of a file: PDF, HTML, JATS, TEI, text, what pandoc reads, JSON lines, tables.
+
+    Beside them stands what the reader says of the file, such as columns that it does not use.
 
     name: from the client; tells the format, and is never used as a path. seconds: time limit. most: bytes of all
     documents as JSON, since a compressed file may hold a thousand times its size. The id of a document without one is
@@ -220,9 +218,7 @@ def read_upload(name: str, content: bytes, seconds: float = 60.0, most: int = 10
         raise InputError(Text(form, count="1,000"), shown)
     documents = (to_document(json.loads(line), SHAPES["jsonl"], Place(shown, 0)) for line in lines)
     named = (_name_by_upload(document, path.as_posix(), f"{shown}-{digest}") for document in documents)
-    read = ReadDocuments(document for document in named if document.text.strip())
-    read.notes = _notes(said, path, shown)
-    return read
+    return [document for document in named if document.text.strip()], _notes(said, path, shown)
 
 
 def shown_name(name: str) -> str:

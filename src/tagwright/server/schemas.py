@@ -161,19 +161,6 @@ class AddressOptions(FromTexts, LabelRules, Asked):
     """The options that an address may hold."""
 
 
-class Options(LabelRules, Asked):
-    """The options of a request for suggestions."""
-
-    threshold: float | None = Field(None, ge=0, le=1, description="Least confidence; above 0 where it is estimated.")
-    min_score: float | None = Field(None, description="Least score, on the tagger's own scale.")
-    best_cut: bool | None = Field(
-        None, description="As many labels as have the greatest expected F1, by their confidences."
-    )
-    thresholds: bool | None = Field(
-        None, description="Only labels as sure as their own thresholds ask for, if the tagger has these."
-    )
-
-
 class SentSection(Closed):
     """A section of a document."""
 
@@ -192,10 +179,19 @@ class SentDocument(Closed):
     sections: list[SentSection] | None = None
 
 
-class SuggestFor(Options, SentDocument):
+class SuggestFor(LabelRules, Asked, SentDocument):
     """A document, and the options of the request for suggestions."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"text": EXAMPLE}})
+
+    threshold: float | None = Field(None, ge=0, le=1, description="Least confidence; above 0 where it is estimated.")
+    min_score: float | None = Field(None, description="Least score, on the tagger's own scale.")
+    best_cut: bool | None = Field(
+        None, description="As many labels as have the greatest expected F1, by their confidences."
+    )
+    thresholds: bool | None = Field(
+        None, description="Only labels as sure as their own thresholds ask for, if the tagger has these."
+    )
 
     @model_validator(mode="after")
     def check_content(self) -> Self:

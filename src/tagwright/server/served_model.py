@@ -23,7 +23,7 @@ from tagwright.monitoring import log_suggestions
 from tagwright.server.current_request import get_current_request
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
-from tagwright.server.predictor import LongPredictions, SuggestRequest, Workers, predict
+from tagwright.server.predictor import SuggestRequest, Workers, predict
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.turns import Batches, in_thread
 from tagwright.tagger import Suggestion, Suggestions, Tagger
@@ -87,7 +87,7 @@ class ServedModel:
 
     async def start(self) -> None:
         """Begin to answer, in the event loop that runs now."""
-        self._long_workers = Workers(1, LongPredictions)
+        self._long_workers = Workers(1, patient=True)
         vars(self).update(self._for_others(self.tagger))
         for queue in self.queues:
             await queue.start()

@@ -134,7 +134,7 @@ async def _document(request: Request, form: Form, text: str) -> tuple[Document, 
             raise bad_request(_("Paste a text or choose a file."))
         return await in_thread(sent_document, SentDocument(text=text)), 0
     try:
-        documents = await read_documents(request, file)
+        documents, _notes = await read_documents(request, file)
     except InputError as error:
         raise Problem(422, translated_error(error)) from None
     if not documents:

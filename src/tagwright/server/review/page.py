@@ -187,7 +187,7 @@ class ReviewPages:
         for file in form.getlist("files"):
             if isinstance(file, Upload):
                 try:
-                    documents = await read_documents(request, file)
+                    documents, _notes = await read_documents(request, file)
                     outcome = await asyncio.to_thread(self.review.documents.add, documents)
                     added, changed = added + outcome.new, changed + outcome.changed
                 except StorageError:  # an InputError too, but not the file's fault
