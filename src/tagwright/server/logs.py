@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -62,8 +63,12 @@ def write_logs(form: LogFormat) -> Iterator[None]:
 
 
 def log_failures(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log a failure that no request waits for; asyncio itself would write the message of its exception."""
-    _log.error("%s", context["message"], exc_info=context.get("exception"))
+    """Log a failure that no request waits for; asyncio itself would write the message of its exception.
+
+    No failure is invalid data of a client behind a request that is being answered: its connection is closed.
+    """
+    if not isinstance(context.get("exception"), h11.ProtocolError):
+        _log.error("%s", context["message"], exc_info=context.get("exception"))
 
 
 class _Formatter(logging.Formatter):
@@ -128,6 +133,7 @@ def record_requests(app: ASGIApp, metrics: Metrics) -> ASGIApp:
 
         try:
             with request.held:
+                await asyncio.sleep(0)  # let the loop first close a connection that sent invalid data behind the head
                 await app(scope, receive, sending)
         except Exception as error:
             _log.error("the request could not be answered", exc_info=error)
