@@ -232,28 +232,33 @@ def test_a_file_that_is_no_thesaurus_is_refused(tmp_path: Path, name: str, conte
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("comment", ["", f"<!--{'x' * 70_000}-->"])
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ('"&#160;"', 'SYSTEM "file:///etc/passwd"'),
         ('"&#160;"', 'PUBLIC "x" "http://localhost/x"'),
+        ('"&#160;"', '"&skos;&skos;"'),
+        ('"&#160;"', '"&#38;skos;&#38;skos;"'),
+        ('"&#160;"', '"<rdf:li/>&skos;"'),
+        ("<!ENTITY nbsp", '<!ENTITY % secret "ha"> %secret; <!ENTITY nbsp'),
         ("<!ENTITY nbsp", '<!ENTITY % secret SYSTEM "http://localhost/x.dtd"> %secret; <!ENTITY nbsp'),
         ("rdf:RDF [", 'rdf:RDF SYSTEM "http://localhost/x.dtd" ['),
     ],
 )
-def test_xml_that_refers_to_another_file_is_refused(tmp_path: Path, encoding: str, old: str, new: str) -> None:
-    content = XML.replace("UTF-8", encoding).replace(old, new, 1).encode(encoding)
-    assert refusal(written(tmp_path, content, "zoo.rdf")) == (
+def test_xml_that_refers_to_another_file_or_entity_is_refused(
+    tmp_path: Path, encoding: str, comment: str, old: str, new: str
+) -> None:
+    text = XML.replace("UTF-8", encoding).replace(old, new, 1).replace("<!DOCTYPE", f"{comment}<!DOCTYPE")
+    assert refusal(written(tmp_path, text.encode(encoding), "zoo.rdf")) == (
         "zoo.rdf:2: has an XML entity of another file (SYSTEM or PUBLIC) or of other entities; write it out"
     )
 
 
-def test_xml_entities_that_grow_without_bound_are_refused(tmp_path: Path) -> None:
-    laughs = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True))
-    text = XML.replace("<!ENTITY nbsp", f'<!ENTITY a "haha">{laughs}<!ENTITY nbsp').replace("&nbsp;", "&i;", 1)
-    assert "has an XML entity of another file (SYSTEM or PUBLIC) or of other entities" in refusal(
-        written(tmp_path, text, "zoo.rdf")
-    )
+@pytest.mark.parametrize(("old", "new"), [("&nbsp;", "&nbsp;" * 1000), ("zoo/1", "&nbsp;" * 1000)])
+def test_xml_that_grows_many_times_by_its_entities_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    text = XML.replace("&#160;", "ha" * 100).replace(old, new, 1)
+    assert "grows more than 5 times by its XML entities; write them out" in refusal(written(tmp_path, text, "zoo.rdf"))
 
 
 @pytest.mark.parametrize(("name", "content"), [("zoo.ttl", PREFIXES + TURTLE), ("zoo.rdf", XML), ("zoo.nt", TRIPLES)])

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 from urllib.parse import quote
+from xml.parsers import expat
 
 import rdflib
 from rdflib import DCTERMS, RDF, RDFS, SKOS, Graph, URIRef
@@ -27,7 +28,7 @@ from tagwright.data.text_languages import by_preference, language_subtag, names_
 from tagwright.errors import InputError
 from tagwright.readers.labels.jsonl import follow_steps, replaced_ids
 from tagwright.readers.labels.languages import by_language, choose_languages
-from tagwright.readers.lines import marked_encoding, open_bytes, open_lines, whole_characters
+from tagwright.readers.lines import open_bytes, open_lines, whole_characters
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -153,20 +154,13 @@ def _to_uri(label_id: str) -> URIRef:
 
 
 def _parse(path: Path | str, file_format: Format) -> Graph:
-    """The graph of a file. XML says its encoding itself; references to other files and nested entities are refused."""
+    """The graph of a file. XML says its encoding itself."""
     source = InputSource()
     source.setPublicId(_BASE)
     if file_format == "rdfxml":
         with open_bytes(path) as file:
             content = file.read()
-        start = content[: 1 << 16].decode(marked_encoding(content) or "latin-1", "replace")
-        outside, nested = (
-            r"<!(?:DOCTYPE|ENTITY)\s[^<>\[\"']*\b(?:SYSTEM|PUBLIC)\b",
-            r"<!ENTITY\s[^<>]*?[\"'][^<>]*?&(?!#)",
-        )
-        if found := re.search(f"{outside}|{nested}", start):
-            problem = "has an XML entity of another file (SYSTEM or PUBLIC) or of other entities; write it out"
-            raise InputError(problem, path, start.count("\n", 0, found.start()) + 1)
+        _refuse_entities(content, path)
     else:
         content = "\n".join(text for _, text in open_lines(path, "take")).encode("utf-8", "surrogatepass")
     source.setByteStream(BytesIO(content))
@@ -175,6 +169,39 @@ def _parse(path: Path | str, file_format: Format) -> Graph:
             return Graph().parse(source, format=_PARSERS[file_format], publicID=_BASE)
     except Exception as error:  # for broken input the parsers raise IndexError, RecursionError and many more
         raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
+
+
+def _refuse_entities(content: bytes, path: Path | str) -> None:
+    """Refuse XML that refers to other files, has entities of entities, or grows to several times its size.
+
+    Many thesauri abbreviate namespaces by entities, which rdflib expands; a text that grows takes it quadratic time.
+    What is not XML at all is left to rdflib, which says so.
+    """
+    left = 5 * len(content)
+    referring = "has an XML entity of another file (SYSTEM or PUBLIC) or of other entities; write it out"
+
+    def refuse(problem: str) -> NoReturn:
+        raise InputError(problem, path, parser.CurrentLineNumber)
+
+    def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
+        if system or public:
+            refuse(referring)
+
+    def entity(_name: str, parameter: bool, value: str | None, *_: str | None) -> None:
+        if parameter or value is None or set(value) & set("&<"):
+            refuse(referring)
+
+    def grow(text: str) -> None:
+        nonlocal left
+        left -= len(text)
+        if left < 0:
+            refuse("grows more than 5 times by its XML entities; write them out")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.CharacterDataHandler = document_type, entity, grow
+    parser.StartElementHandler = lambda _name, attributes: grow("".join(attributes.values()))
+    with contextlib.suppress(expat.ExpatError, LookupError, ValueError):
+        parser.Parse(content, True)
 
 
 def _reason(error: Exception) -> str:
