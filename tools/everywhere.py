@@ -12,9 +12,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,42 +35,8 @@ PROCESSORS: dict[str, dict[str, str]] = {
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
-
-IN_BROWSER = ("tests/server/test_browser.py", "tests/server/test_review_session.py")
+IN_BROWSER = ("tests/server/test_browser.py", "tests/server/test_docs_browser.py")
 "Tests that are not run again: what a browser shows does not depend on how this process computes."
-
-
-@dataclass(frozen=True)
-class Suite:
-    """One run of pytest. threads: those of torch, OpenMP, BLAS and Rust."""
-
-    name: str
-    threads: int = 1
-    variables: Mapping[str, str] = field(default_factory=dict)
-    paths: Sequence[str] = ()
-
-    def run(self) -> tuple[str, bool, str]:
-        """Its name, whether it passed, and the last line that it printed."""
-        place, log, start = FOLDER / self.name, FOLDER / f"{self.name}.log", time.monotonic()
-        place.mkdir(parents=True, exist_ok=True)
-        own = {
-            **dict.fromkeys(THREADS, str(self.threads)),
-            "HYPOTHESIS_STORAGE_DIRECTORY": str(place / "hypothesis"),
-            "PYTHONPATH": str(ROOT / "src"),
-            "TMPDIR": str(place),
-        }
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
-        command += [f"--ignore={path}" for path in IN_BROWSER]
-        with log.open("w", encoding="utf-8") as file:
-            environment = {**os.environ, **self.variables, **own}
-            done = subprocess.run(
-                [*command, *self.paths], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False
-            )
-        lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-        shutil.rmtree(place, ignore_errors=True)
-        last = lines[-1].strip("= ") if lines else "nothing was printed"
-        print(f"{self.name:10} {'passed' if done.returncode == 0 else 'FAILED'} after {time.monotonic() - start:.0f} s")
-        return self.name, done.returncode == 0, last
 
 
 def main() -> None:
@@ -82,14 +47,38 @@ def main() -> None:
     parser.add_argument("paths", nargs="*", help="tests; everything by default")
     options = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    suites = [
-        Suite(f"{name}-{threads}", threads, PROCESSORS[name], options.paths)
-        for threads in options.threads
-        for name in options.processors
-    ]
+    wanted = [(processor, threads) for threads in options.threads for processor in options.processors]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # a suite keeps about one core busy, with however many threads
-        found = list(pool.map(Suite.run, suites))
+        found = list(pool.map(lambda each: run_suite(*each, paths=options.paths), wanted))
     report(found)
+
+
+def run_suite(processor: str, threads: int, paths: Sequence[str]) -> tuple[str, bool, str]:
+    """Run pytest once; return the name of the run, whether it passed, and the last line that it printed.
+
+    threads: those of torch, OpenMP, BLAS and Rust.
+    """
+    name = f"{processor}-{threads}"
+    place, log, start = FOLDER / name, FOLDER / f"{name}.log", time.monotonic()
+    place.mkdir(parents=True, exist_ok=True)
+    own = {
+        **dict.fromkeys(THREADS, str(threads)),
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(place / "hypothesis"),
+        "PYTHONPATH": str(ROOT / "src"),
+        "TMPDIR": str(place),
+    }
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
+    command += [f"--ignore={path}" for path in IN_BROWSER]
+    with log.open("w", encoding="utf-8") as file:
+        environment = {**os.environ, **PROCESSORS[processor], **own}
+        done = subprocess.run(
+            [*command, *paths], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False
+        )
+    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    shutil.rmtree(place, ignore_errors=True)
+    last = lines[-1].strip("= ") if lines else "nothing was printed"
+    print(f"{name:10} {'passed' if done.returncode == 0 else 'FAILED'} after {time.monotonic() - start:.0f} s")
+    return name, done.returncode == 0, last
 
 
 def report(found: Sequence[tuple[str, bool, str]]) -> None:

@@ -35,7 +35,6 @@ ranking = st.lists(st.integers(0, LABELS - 1), unique=True, max_size=LABELS)
 gold_labels = st.sets(st.integers(0, LABELS - 1), min_size=1)
 cases = st.lists(st.tuples(ranking, gold_labels), min_size=1, max_size=6)
 
-on_hits = pytest.mark.parametrize("measure", [precision, recall, success, ndcg])
 on_gains = pytest.mark.parametrize("measure", [psp, psndcg])
 in_order = st.integers(1, DEPTH)
 
