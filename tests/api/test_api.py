@@ -404,6 +404,7 @@ def test_methods_that_train_an_encoder_take_no_object() -> None:
     )
     with pytest.raises(tw.ConfigError, match=rf"Letters.*, {accepted}"):
         tw.train("rts", ["Bees"], NAMES, encoder=Letters())
+    pytest.importorskip("torch")
     tagger = tw.zero_shot(["bees", "taxes"], encoder=Letters(), stages=["dense"], language="en")
     with pytest.raises(tw.ConfigError, match="was given as an object: it cannot be trained"):
         tw.train("finetune", ["bees"] * 8, y=[["bees"]] * 8, model=tagger)
