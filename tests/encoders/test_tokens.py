@@ -43,17 +43,6 @@ def test_word_by_word_the_tokens_are_those_of_the_tokenizer(texts: list[str]) ->
     assert [tokens.ids[start : start + length].tolist() for start, length in spans] == expected
 
 
-@pytest.mark.parametrize(
-    "words", [["bee", "[SEP]", "honey"], ["was[CLS]p", "", "bee"], ["bee"] * 250 + ["honey"], [""]]
-)
-def test_words_that_are_encoded_together_have_the_tokens_that_each_has_alone(words: list[str]) -> None:
-    expected = [TOKENIZER.encode(word, add_special_tokens=False).ids for word in words]
-    for joined in (words, list(reversed(words))):
-        tokens = WordTokenizer(TOKENIZER)([" ".join(joined)])
-        wanted = expected if joined is words else expected[::-1]
-        assert tokens.ids.tolist() == [token for ids in wanted for token in ids]
-
-
 def test_a_tokenizer_that_sees_more_than_a_word_is_asked_for_the_whole_text() -> None:
     byte_level = Tokenizer(models.BPE({"a": 0, "Ġa": 1, "Ġ": 2}, [("Ġ", "a")]))
     byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

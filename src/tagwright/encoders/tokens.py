@@ -128,7 +128,7 @@ class WordTokenizer:
         if len(self) > MAX_CACHED_WORDS:
             self._rows, self._tokens = {}, Tokens.of([])
         if unknown := list(dict.fromkeys(word for word in words if word not in self._rows)):
-            new, cached = _encoded_together(self.tokenizer, unknown), self._tokens
+            new, cached = _encode_whole(self.tokenizer, unknown), self._tokens
             self._rows.update(zip(unknown, count(len(self)), strict=False))
             lengths = np.concatenate([cached.lengths, new.lengths])
             self._tokens = Tokens(np.concatenate([cached.ids, new.ids]), _starts(lengths), lengths)
@@ -276,21 +276,6 @@ def _encode_whole(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
     """The tokens of each text, each computed as a whole."""
     with no_panic():
         return Tokens.of([each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)])
-
-
-def _encoded_together(tokenizer: Tokenizer, words: Sequence[str]) -> Tokens:
-    """The tokens of each word, many encoded as one text with a special token between them: in half of the time."""
-    special = (number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special)
-    if (mark := next(special, None)) is None:
-        return _encode_whole(tokenizer, words)
-    between = f" {tokenizer.id_to_token(mark)} "
-    texts = [between.join((*words[start : start + 100], "")) for start in range(0, len(words), 100)]
-    ids = _encode_whole(tokenizer, texts).ids
-    ends = np.flatnonzero(ids == mark)
-    if len(ends) != len(words):  # a word has a special token itself
-        return _encode_whole(tokenizer, words)
-    lengths = np.diff(ends, prepend=-1) - 1
-    return Tokens(ids[ids != mark], _starts(lengths), lengths)
 
 
 def _starts(lengths: Longs) -> Longs:
