@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.tokens import (
     Fertility,
-    TextCache,
     Tokens,
-    WordTokenizer,
     check_growth,
     tokenizer_of,
     tokenizes_words_independently,
@@ -37,10 +34,9 @@ TOKENIZER.add_special_tokens(["[CLS]", "[SEP]"])
 
 @given(st.lists(st.text().map(clean), max_size=6))
 def test_word_by_word_the_tokens_are_those_of_the_tokenizer(texts: list[str]) -> None:
-    tokens = WordTokenizer(TOKENIZER)(texts)
+    assert tokenizes_words_independently(TOKENIZER)
     expected = [TOKENIZER.encode(text, add_special_tokens=False).ids for text in texts]
-    spans = zip(tokens.starts.tolist(), tokens.lengths.tolist(), strict=True)
-    assert [tokens.ids[start : start + length].tolist() for start, length in spans] == expected
+    assert tokenizer_of(TOKENIZER)(texts).lists() == expected
 
 
 def test_a_tokenizer_that_sees_more_than_a_word_is_asked_for_the_whole_text() -> None:
@@ -60,49 +56,9 @@ def test_texts_are_cut_as_the_tokenizer_cuts_them(texts: list[str], most: int, d
     expected = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
     assert tokenizes_words_independently(tokenizer) == (direction == "right")
     tokens = tokenizer_of(tokenizer)(texts)
+    assert tokens.lists() == expected
     assert tokens.ids.tolist() == [token for ids in expected for token in ids]
-    assert tokens.lengths.tolist() == list(map(len, expected))
     assert (tokenizer.truncation or {})["max_length"] == most
-
-
-@given(st.lists(st.lists(st.sampled_from(["bee", "wasp bee", "", "honey bee wasp"]), max_size=5), max_size=5))
-def test_tokens_of_texts_that_come_again_are_the_same(batches: list[list[str]]) -> None:
-    tokenize = tokenizer_of(TOKENIZER)
-    asked = list[str]()
-
-    def counted(texts: Sequence[str]) -> Tokens:
-        asked.extend(texts)
-        return tokenize(texts)
-
-    cached = TextCache(counted)
-    for batch in batches:
-        found, expected = cached(batch), tokenize(batch)
-        assert found.ids.tolist() == expected.ids.tolist()
-        assert found.lengths.tolist() == expected.lengths.tolist()
-        assert found.starts.tolist() == (np.cumsum(expected.lengths) - expected.lengths).tolist()
-    assert sorted(asked) == sorted({text for batch in batches for text in batch})
-
-
-def test_texts_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.encoders.tokens.MAX_CACHED_TOKENS", 2)
-    asked = list[list[str]]()
-
-    def counted(texts: Sequence[str]) -> Tokens:
-        asked.append(list(texts))
-        return tokenizer_of(TOKENIZER)(texts)
-
-    cached = TextCache(counted)
-    for text in ("bee wasp", "bee wasp", "honey", "bee wasp"):
-        cached([text])
-    assert asked == [["bee wasp"], [], ["honey"], ["bee wasp"]]  # three tokens are more than two
-
-
-def test_words_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.encoders.tokens.MAX_CACHED_WORDS", 2)
-    tokenizer = WordTokenizer(TOKENIZER)
-    for word in ("bee", "wasp", "honey", "bee", "wasp"):
-        assert tokenizer([word]).ids.tolist() == [VOCABULARY.index(word)]
-    assert len(tokenizer) <= 3
 
 
 @given(st.lists(st.integers(0, 300), max_size=80), st.integers(1, 5000))

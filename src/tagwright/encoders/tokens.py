@@ -6,14 +6,13 @@ import base64
 import json
 import math
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, count
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +22,6 @@ from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-MAX_CACHED_TOKENS = 1 << 22
-"When the texts of a `TextCache` have more tokens than this, which take about 60 MB with the texts, they are forgotten."
-
-MAX_CACHED_WORDS = 1 << 18
-"When the cache has more words than this, about 50 MB, the next call clears it first."
 
 LARGEST_GROWTH = 100
 "How many times as long as before a tokenizer may make a text, which it cuts to the model's length only then."
@@ -58,6 +51,11 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def lists(self) -> list[list[int]]:
+        """Return the ids of each text."""
+        ids, starts = self.ids.tolist(), self.starts.tolist()
+        return [ids[start : start + length] for start, length in zip(starts, self.lengths.tolist(), strict=True)]
+
     def take(self, rows: Longs) -> Tokens:
         """Return the texts of these rows, in this order, next to each other. A row may be given more than once."""
         lengths = self.lengths[rows]
@@ -67,15 +65,26 @@ class Tokens:
         return Tokens(self.ids[source], starts, lengths)
 
 
-Tokenize: TypeAlias = Callable[[Sequence[str]], Tokens]
-"A function that tokenises texts, without special tokens."
+def tokenizer_of(tokenizer: Tokenizer) -> Callable[[Sequence[str]], Tokens]:
+    """Return a function that tokenises texts without special tokens, by cached words if that gives the same ids.
 
+    Threads may share it.
+    """
+    if not tokenizes_words_independently(tokenizer):
+        return lambda texts: Tokens.of(_encode(tokenizer, texts))
+    longest = tokenizer.truncation["max_length"] if tokenizer.truncation else None
+    cached = WordCache(partial(_encode, without_limits(tokenizer) if longest else tokenizer))
 
-def tokenizer_of(tokenizer: Tokenizer) -> Tokenize:
-    """Return a function that tokenises texts without special tokens, by cached words if that gives the same ids."""
-    if tokenizes_words_independently(tokenizer):
-        return WordTokenizer(tokenizer)
-    return lambda texts: _encode_whole(tokenizer, texts)
+    def tokenize(texts: Sequence[str]) -> Tokens:
+        split = [text.split(" ") for text in texts]
+        words = Tokens.of(cached(list(chain.from_iterable(split))))
+        # the words of a text are next to each other
+        ends = np.append(words.starts, len(words.ids))[np.cumsum([0, *map(len, split)])]
+        if longest is None:
+            return Tokens(words.ids, ends[:-1], np.diff(ends))
+        return Tokens(words.ids, ends[:-1], np.minimum(np.diff(ends), longest)).take(np.arange(len(texts)))
+
+    return tokenize
 
 
 def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
@@ -91,71 +100,6 @@ def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
         and not any(text.split() != [text] for text in added)
         and (tokenizer.truncation or {"direction": "right"})["direction"] == "right"
     )
-
-
-class WordTokenizer:
-    """Tokenises each distinct word once and caches its tokens. Threads may share it.
-
-    The tokenizer must be one that `tokenizes_words_independently`.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._longest: int | None = None
-        if tokenizer.truncation:
-            self._longest, tokenizer = tokenizer.truncation["max_length"], without_limits(tokenizer)
-        self.tokenizer = tokenizer
-        self._rows: dict[str, int] = {}  # of each word, in self._tokens
-        self._tokens, self._lock = Tokens.of([]), threading.Lock()
-
-    def __len__(self) -> int:
-        """The number of cached words."""
-        return len(self._rows)
-
-    def __call__(self, texts: Sequence[str]) -> Tokens:
-        """Tokenise texts, and add the words that are not in the cache to it."""
-        split = [text.split(" ") for text in texts]
-        words = list(chain.from_iterable(split))
-        with self._lock:
-            tokens = self._of_words(words)
-        ends_of_words = np.concatenate([[0], np.cumsum(tokens.lengths)])
-        ends = ends_of_words[np.cumsum([0, *map(len, split)])]  # the words of a text are next to each other
-        lengths = np.diff(ends)
-        if self._longest is None or lengths.max(initial=0) <= self._longest:
-            return Tokens(tokens.ids, ends[:-1], lengths)
-        return Tokens(tokens.ids, ends[:-1], np.minimum(lengths, self._longest)).take(np.arange(len(lengths)))
-
-    def _of_words(self, words: Sequence[str]) -> Tokens:
-        if len(self) > MAX_CACHED_WORDS:
-            self._rows, self._tokens = {}, Tokens.of([])
-        if unknown := list(dict.fromkeys(word for word in words if word not in self._rows)):
-            new, cached = _encode_whole(self.tokenizer, unknown), self._tokens
-            self._rows.update(zip(unknown, count(len(self)), strict=False))
-            lengths = np.concatenate([cached.lengths, new.lengths])
-            self._tokens = Tokens(np.concatenate([cached.ids, new.ids]), _starts(lengths), lengths)
-        return self._tokens.take(np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words)))
-
-
-class TextCache:
-    """Tokenises texts that come again and again, as segments of documents in training, by another function.
-
-    It keeps the tokens of the latest texts.
-    """
-
-    def __init__(self, tokenize: Tokenize) -> None:
-        self._tokenize, self._known, self._size = tokenize, dict[str, Longs](), 0
-
-    def __call__(self, texts: Sequence[str]) -> Tokens:
-        """Tokenise texts, those that are not known together."""
-        if self._size > MAX_CACHED_TOKENS:
-            self._known, self._size = {}, 0
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        tokens = self._tokenize(new)
-        self._size += len(tokens.ids)
-        for text, start, length in zip(new, tokens.starts.tolist(), tokens.lengths.tolist(), strict=True):
-            self._known[text] = tokens.ids[start : start + length]
-        ids = list(map(self._known.__getitem__, texts))
-        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
-        return Tokens(np.concatenate([np.zeros(0, np.int64), *ids]), _starts(lengths), lengths)
 
 
 class Fertility:
@@ -272,10 +216,9 @@ def no_panic() -> Iterator[None]:
         raise ModelError(f"the encoder's tokenizer is damaged ({error}); get the model again") from None
 
 
-def _encode_whole(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
-    """The tokens of each text, each computed as a whole."""
+def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     with no_panic():
-        return Tokens.of([each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)])
+        return [each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
 
 def _starts(lengths: Longs) -> Longs:

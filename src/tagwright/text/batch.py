@@ -112,9 +112,9 @@ class WordCache(Generic[V]):
     def __call__(self, words: Sequence[str]) -> list[V]:
         """Return what the function says of each word."""
         known = self._known
-        new = [word for word in words if word not in known]
+        new = list(dict.fromkeys(word for word in words if word not in known))
         if len(known) + len(new) > self._size:
             self._known = known = {}  # another thread may still read the old one
-            new = list(words)
+            new = list(dict.fromkeys(words))
         known.update(zip(new, self._function(new), strict=True))
         return list(map(known.__getitem__, words))

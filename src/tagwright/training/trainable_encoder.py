@@ -16,9 +16,10 @@ from tagwright.encoders.device import best_device, best_dtype, feed
 from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.encoders.token_table import TokenTable
-from tagwright.encoders.tokens import TextCache, Tokens, tokenizer_of
+from tagwright.encoders.tokens import Tokens, tokenizer_of
 from tagwright.encoders.transformer import SECOND
 from tagwright.errors import ConfigError, one_line_of
+from tagwright.text.batch import WordCache
 from tagwright.training import packing
 from tagwright.types import Longs
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 BYTES = 64
 "Memory of the activations of a token, for each layer and dimension: 0.15 MB in MiniLM, in bfloat16."
+
+CACHED_TEXTS = 1 << 16
+"Texts whose tokens are kept, as segments of documents come again in each epoch."
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +71,8 @@ class Static:
         else:
             self.prompts, tokenizer = prompts_of(given), cast("Any", given[0]).tokenizer
         self.forward: torch.nn.Module = self._bag or self.model
-        self._tokenize = TextCache(tokenizer_of(tokenizer))
+        tokenize = tokenizer_of(tokenizer)
+        self._ids = WordCache(lambda texts: tokenize(texts).lists(), CACHED_TEXTS)
 
     def write_back(self) -> None:
         """Give a table its vectors, which may be on a GPU."""
@@ -76,7 +81,7 @@ class Static:
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Without special tokens, however many there are."""
-        return self._tokenize(texts)
+        return Tokens.of(self._ids(texts))
 
     def chunks(self, lengths: Longs, room: int) -> list[Longs]:  # noqa: ARG002
         """All texts at once."""
