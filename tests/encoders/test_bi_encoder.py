@@ -128,8 +128,6 @@ def test_fingerprint_tells_weights_pooling_and_length_apart_and_nothing_else(tmp
         BiEncoder.load(one, max_length=8),
     ]
     assert len({encoder.fingerprint for encoder in variants}) == 4
-    in_memory = [BiEncoder.of(encoder.model) for encoder in variants[:2]]
-    assert in_memory[0].fingerprint != in_memory[1].fingerprint
 
 
 def test_a_saved_encoder_is_the_same_for_us_and_for_sentence_transformers(tiny: str, tmp_path: Path) -> None:

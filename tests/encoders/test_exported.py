@@ -303,11 +303,10 @@ def refused(folder: Path, pooling: Literal["cls", "mean"] | None = None) -> None
 @pytest.mark.parametrize(
     ("said", "options"),
     [
-        ("it has the input position_ids, expected only attention_mask, input_ids, token_type_ids",
-         {"build": looked_up, "name": "position_ids"}),
-        ("its input input_ids is [2,3], expected any number", {"build": looked_up, "sizes": (2, 3)}),
-        ("its outputs are logits, expected one of", {"build": lambda ops, ids: looked_up(ops, ids, "logits")}),
-        ("its output is", {"build": lambda ops, ids: looked_up(ops, ops.squeeze(ids, ops.constant([0])))}),
+        ("position_ids", {"build": looked_up, "name": "position_ids"}),
+        ("[2,3] type: i32>, expected input_ids", {"build": looked_up, "sizes": (2, 3)}),
+        ("logits", {"build": lambda ops, ids: looked_up(ops, ids, "logits")}),
+        ("expected last_hidden_state", {"build": lambda ops, ids: looked_up(ops, ops.squeeze(ids, ops.constant([0])))}),
     ],
 )  # fmt: skip
 def test_a_graph_that_does_not_fit_is_left_to_the_library_and_the_log_says_why(

@@ -42,8 +42,6 @@ def test_a_training_ends_with_the_weights_of_one_with_sentence_transformers(fold
     copied = copy.deepcopy(table)
     train(table, pairs, Watching(plain_loss), TRAINING)
     np.testing.assert_array_equal(copied.table, before)  # which has vectors of its own
-    assert BiEncoder.of(copied).fingerprint == BiEncoder.of(table_of(folder)).fingerprint
-    assert BiEncoder.of(copied).fingerprint != BiEncoder.of(table).fingerprint
     train(model, pairs, Watching(plain_loss), TRAINING)
     (expected,) = model.parameters()
     np.testing.assert_array_equal(table.table, expected.detach().numpy())

@@ -144,7 +144,7 @@ def _prompts(file: Path, *, pooled: bool) -> Prompts:
     settings = read_json(file)
     try:
         return Prompts.of_model(settings.get("prompts"), settings.get("default_prompt_name"), pooled=pooled)
-    except ModelError as error:
+    except ValueError as error:
         raise ModelError(f"{file}: damaged ({error}); get the model again") from None
 
 
@@ -177,9 +177,8 @@ def read_modules(folder: Path) -> list[tuple[str, str]]:
     if not file.is_file():
         return [("Transformer", ""), ("Pooling", "1_Pooling")]
     modules = _json(file)
-    if not isinstance(modules, list) or not modules:
-        raise ModelError(f"{file}: damaged (no list of modules); get the model again")
-    kinds = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in modules]
+    parts = modules if isinstance(modules, list) and modules else [None]
+    kinds = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in parts]
     for kind, path in kinds:
         if not isinstance(kind, str) or not isinstance(path, str) or not (path == "" or is_folder_name(path)):
             raise ModelError(f"{file}: damaged (a module is of type {show(kind)} in {show(path)}); get the model again")

@@ -26,7 +26,7 @@ from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, cached_once, load_model, say_general, write_model
 from tagwright.encoders.static import encoder_folder, read_sketch
 from tagwright.encoders.token_table import TokenTable
-from tagwright.encoders.tokens import Fertility, read_tokenizer, without_limits
+from tagwright.encoders.tokens import Fertility, read_tokenizer
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError, one_line_of
 from tagwright.registry import encoder_module
@@ -193,23 +193,17 @@ class BiEncoder:
 
     @cached_once
     def fingerprint(self) -> str:
-        """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
+        """Differs between folders that give different vectors: weights, tokenizer, pooling, length, precision."""
+        assert isinstance(self._source, Path)
         version = 3  # increased when an unchanged model gives other vectors than before
         choices: tuple[object, ...] = (version, self._architecture.pooling, self.max_length, self.precision)
         if self._architecture.prompts.default:  # which was read before all texts when prompts were not part of the key
             choices = (*choices, "prompts")
         self._check_unchanged()
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
-        if isinstance(self._source, Path):
-            for file in model_files(self._source):
-                if file.stat().st_size:
-                    content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
-        elif isinstance(self._source, TokenTable):
-            content.update(self._source.tokenizer.to_str().encode() + self._source.table.tobytes())
-        else:
-            content.update(repr(self._source.tokenizer).encode())
-            for name, weights in sorted(self._source.state_dict().items()):
-                content.update(name.encode() + weights.cpu().numpy().tobytes())
+        for file in model_files(self._source):
+            if file.stat().st_size:
+                content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
         return content.hexdigest()
 
     def fertility(self, texts: Numbered) -> Floats:
@@ -221,16 +215,9 @@ class BiEncoder:
         """None for a model with another kind of tokenizer."""
         import tokenizers
 
-        file = self._source / "tokenizer.json" if isinstance(self._source, Path) else None
-        if isinstance(self._source, TokenTable):
-            tokenizer: object = self._source.tokenizer
-        elif file and file.is_file():
-            tokenizer = read_tokenizer(file)
-        elif isinstance(forward := self._forward, Transformer):
-            tokenizer = forward.tokenizer
-        else:
-            tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
-            tokenizer = without_limits(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else tokenizer
+        if isinstance(self._source, Path) and (file := self._source / "tokenizer.json").is_file():
+            return Fertility(read_tokenizer(file))  # without the weights
+        tokenizer = self._forward.tokenizer
         return Fertility(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else None
 
     @cached_once

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,12 +121,10 @@ def read_graph(file: Path, pooling: str) -> tuple[Model, bool]:
     outputs = {name: port.get_node().input_value(0) for port in model.outputs for name in port.get_names()}
     tokens = outputs.get("last_hidden_state", outputs.get("token_embeddings"))  # (texts, tokens, dim)
     output = outputs.get("sentence_embedding") if tokens is None else tokens  # (texts, dim)
-    if output is None:
-        expected = "last_hidden_state, sentence_embedding, token_embeddings"
-        raise ValueError(f"its outputs are {_list_names(outputs)}, expected one of {expected}")
-    sizes: Any = output.get_partial_shape()
+    sizes: Any = ov.PartialShape([]) if output is None else output.get_partial_shape()
     if sizes.rank.is_dynamic or len(sizes) != (2 if tokens is None else 3) or sizes[len(sizes) - 1].is_dynamic:
-        raise ValueError(f"its output is {sizes}, expected vectors of a known length")
+        expected = "last_hidden_state, sentence_embedding or token_embeddings, of a known length"
+        raise ValueError(f"its outputs are {', '.join(map(str, model.outputs))[:100]}, expected {expected}")
     vectors = output if tokens is None else _pool_tokens(tokens, skipped, pooling)
     return ov.Model([vectors], [ids, types, skipped], "exported"), tokens is None
 
@@ -176,20 +174,15 @@ def write_graph(transformer: Any, file: Path) -> None:
 
 def _feed(model: Model, values: Mapping[str, Node]) -> None:
     """Replace the inputs of a model by these values. Raises ValueError if it has others, or fixed sizes."""
-    ops = openvino().opset13
-    fed = set()
-    for port in model.inputs:
-        name = next((name for name in values if name in port.get_names()), None)
-        if name is None:
-            raise ValueError(f"it has the input {_list_names(port.get_names())}, expected only {_list_names(values)}")
-        sizes: Any = port.partial_shape
-        if sizes.rank.is_dynamic or [side.is_dynamic for side in sizes] != [True, True]:
-            raise ValueError(f"its input {name} is {sizes}, expected any number of texts and of tokens")
-        fed.add(name)
+    ov = openvino()
+    ops, free = ov.opset13, ov.PartialShape([-1, -1])
+    named = {next((name for name in values if name in port.get_names()), ""): port for port in model.inputs}
+    if (
+        "input_ids" not in named
+        or "" in named
+        or not all(port.partial_shape.same_scheme(free) for port in model.inputs)
+    ):
+        found = ", ".join(map(str, model.inputs))[:100]
+        raise ValueError(f"its inputs are {found}, expected {', '.join(values)}, of any number of texts and tokens")
+    for name, port in named.items():
         port.replace(ops.convert(values[name], port.element_type).output(0))
-    if "input_ids" not in fed:
-        raise ValueError("it has no input input_ids")
-
-
-def _list_names(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))[:200]

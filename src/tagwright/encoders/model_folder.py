@@ -81,8 +81,11 @@ def find(name: str) -> Path:
     if name == MULTILINGUAL:
         return _multilingual()
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
-    if not encoder_module(folder):
-        _refuse_pickles(folder)
+    if not encoder_module(folder) and (parts := pickled_parts(folder)):
+        raise ModelError(
+            f"{parts[0]}: has no safetensors weights, only pickled ones, which can run code when they are read; "
+            f"convert them: tagwright convert {folder} OUT, and {setting('encoder', 'OUT')}"
+        )
     return folder
 
 
@@ -322,15 +325,6 @@ def _check_weights(name: str, files: Collection[str]) -> None:
             f'when they are read; take those that the Hub has converted: "{repository}@refs/pr/N", N being the number '
             f'of "Adding safetensors variant" at https://huggingface.co/{repository}/discussions; or: '
             f"hf download {repository} --local-dir IN, then: tagwright convert IN OUT, and {setting('encoder', 'OUT')}"
-        )
-
-
-def _refuse_pickles(folder: Path) -> None:
-    """Every part that has weights must have them as safetensors: pickled ones can run code when they are read."""
-    for part in pickled_parts(folder):
-        raise ModelError(
-            f"{part}: has no safetensors weights, only pickled ones, which can run code when they are read; "
-            f"convert them: tagwright convert {folder} OUT, and {setting('encoder', 'OUT')}"
         )
 
 

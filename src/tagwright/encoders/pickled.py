@@ -6,7 +6,7 @@ from typing import Any
 from tagwright.core.atomic import replace_folder
 from tagwright.core.checked import show
 from tagwright.core.extras import require
-from tagwright.encoders.architecture import read_json
+from tagwright.encoders.architecture import read_architecture, read_json
 from tagwright.encoders.model_folder import copy_model, pickled_parts
 from tagwright.errors import ModelError, one_line_of
 
@@ -23,13 +23,10 @@ def convert(source: Path, target: Path) -> None:
     require("converting weights", "torch")
     from safetensors.torch import save_file
 
-    if not source.is_dir():
-        raise ModelError(f"{source}: no such folder; give that of a model, with pytorch_model.bin and config.json")
+    read_architecture(source)  # without which no model can be read
     parts = [part for part in pickled_parts(source) if any(part.glob(_FILES))]
     if not parts:
         raise ModelError(f"{source}: holds no pytorch_model.bin without safetensors beside it: nothing to convert")
-    if not any((source / name).is_file() for name in ("config.json", "modules.json")):
-        raise ModelError(f"{source}: has no config.json, without which no model can be read; give its whole folder")
     with replace_folder(target, "encoder", overwrite=False) as folder:
         copy_model(source, folder)
         for part in parts:
@@ -61,12 +58,11 @@ def _read(file: Path) -> dict[str, Any]:
         raise ModelError(
             f"{file}: holds more than tensors, or is damaged ({one_line_of(error)}); it {refused}"
         ) from None
-    if not isinstance(content, dict) or not content:
-        raise ModelError(f"{file}: holds {show(type(content).__name__)}, expected tensors by name; it {refused}")
-    for name, tensor in content.items():
-        if not isinstance(name, str) or not isinstance(tensor, torch.Tensor) or not _is_dense(tensor):
+    named = content if isinstance(content, dict) and content else {"": content}
+    for name, tensor in named.items():
+        if not isinstance(name, str) or not isinstance(tensor, torch.Tensor) or not _is_dense(tensor) or not name:
             what = show(type(tensor).__name__)
-            raise ModelError(f"{file}: holds {what} as {show(name)}, expected a dense tensor; it {refused}")
+            raise ModelError(f"{file}: holds {what} as {show(name)}, expected dense tensors by name; it {refused}")
     return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in content.items()}
 
 

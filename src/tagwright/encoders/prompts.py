@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from tagwright.core.checked import show
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 
 Role: TypeAlias = Literal["query", "document"]
 "query: a text to be tagged, or a part of it. document: a label."
@@ -31,14 +31,14 @@ class Prompts:
     def of_model(cls, prompts: object, default_name: object, *, pooled: bool) -> Prompts:
         """From the settings of a sentence-transformers model; one that names neither role reads its default for both.
 
-        Raises ModelError when they are not texts.
+        Raises ValueError when they are not texts.
 
         >>> Prompts.of_model({"query": "query: ", "passage": "passage: "}, None, pooled=True).document
         'passage: '
         """
         named = prompts or {}
         if not isinstance(named, Mapping) or not all(isinstance(text, str | None) for text in named.values()):
-            raise ModelError(f"the prompts of the model are {show(prompts, 100)}, expected names and texts")
+            raise ValueError(f"the prompts of the model are {show(prompts, 100)}, expected names and texts")
         default = (named.get(default_name) if isinstance(default_name, str) else None) or ""
         query = named.get("query") or ""
         others = ("document", "passage", "corpus")  # in the order in which sentence-transformers looks for them

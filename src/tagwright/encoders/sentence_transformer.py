@@ -16,7 +16,7 @@ from tagwright.encoders.architecture import Architecture, check_named
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import best_device, feed, group_lengths
 from tagwright.encoders.prompts import NONE, Prompts, Role
-from tagwright.encoders.tokens import check_growth
+from tagwright.encoders.tokens import check_growth, without_limits
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
@@ -37,6 +37,12 @@ class General:
     def __init__(self, model: SentenceTransformer, precision: Computed, prompts: Prompts = NONE) -> None:
         self.model, self.halved, self.prompts = model, precision == "bfloat16", prompts
         self.dim, self._lock = int(model.get_embedding_dimension() or 0), threading.Lock()
+
+    @property
+    def tokenizer(self) -> object:
+        """A copy that encoding does not set up anew; of a model without one of the tokenizers library its own."""
+        own = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
+        return without_limits(own) if hasattr(own, "no_truncation") else own
 
     def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None = None) -> Floats:
         """(texts, dim) vectors of any norm. done: told how many texts have been encoded since the last time.
