@@ -377,7 +377,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_documents_are_read(
     sources: Iterator[Any] = map(pytest.fail, ["read too early"])
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(TagwrightError, match=r"out: cannot be written \(No space left on device\)"):
-        batch.run(sources, model, tmp_path / "out", OPTIONS, batch.shards_of("0/1"))
+        batch.run(sources, model, tmp_path / "out", OPTIONS, batch.shards_of("0/1"), unread=[])
 
 
 def test_a_tagger_that_is_replaced_during_a_batch_tags_none_of_it(

@@ -46,5 +46,7 @@ def test_ray_is_named_before_anything_is_written(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "ray", None)
     said = r'^--ray needs ray, which is not installed; pip install "tagwright\[ray\]"$'
     with pytest.raises(ConfigError, match=said):
-        batch.run([], tmp_path / "model", tmp_path / "out", BatchOptions(), batch.shards_of("0/1"), ray="local")
+        batch.run(
+            [], tmp_path / "model", tmp_path / "out", BatchOptions(), batch.shards_of("0/1"), unread=[], ray="local"
+        )
     assert not list(tmp_path.iterdir())

@@ -18,7 +18,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.readers.lines import table_lines, write_lines
-from tagwright.readers.run_files import read_run, run_lines, write_run
+from tagwright.readers.run_files import read_run, run_lines, run_records, write_run
 from tagwright.readers.trec import read_qrels, write_qrels
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
@@ -70,7 +70,7 @@ def run(wanted: str) -> Trip:
         labels = {id_: place for place, id_ in enumerate(ids)}
         suggested = Run.from_rows([[], [0]])
         write_run(suggested, ids, ids, path, wanted)  # type: ignore[arg-type]
-        write_lines(map(for_programs, run_lines(suggested, ids, ids, wanted)), path.with_name("printed"))  # type: ignore[arg-type]
+        write_lines(map(for_programs, run_lines(run_records(suggested, ids, ids), wanted)), path.with_name("printed"))  # type: ignore[arg-type]
         assert read_run(path.with_name("printed"), ids, labels).indptr.tolist() == [0, 0, 1]
         found = read_run(path, ids, labels)
         return [ids[label] for label in found.labels] + [ids[row] for row in found.rows]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from tagwright.batch.shard_tagging import ShardTagger
 
 Batch = TypeVar("Batch", "pa.RecordBatch", "pa.Table")
-
-_Suggested: TypeAlias = tuple[Sequence[str], Sequence[float], Sequence[float] | None, float | None]
-"Labels, scores and confidences of a document, and the probability that none of the vocabulary's labels fits."
 
 _FIELDS = ("id", "title", "abstract", "text", "sections", "metadata")
 
@@ -78,30 +75,21 @@ class ArrowTagger:
 
         Raises what the tagger raises where it can tag none of several documents.
         """
-        ids, documents, errors = self._read(batch)
-        suggestions, failed = self._tagged(documents)
-        lists: list[_Suggested | tuple[None, None, None, None]]
-        lists = [suggestions.get(row, (None, None, None, None)) for row in range(len(ids))]
-        problems = errors | failed
-        reasons = [problems.get(row) for row in range(len(ids))]
-        columns = [ids, *([row[place] for row in lists] for place in range(4)), reasons]
-        return type(batch).from_pydict(dict(zip(self.schema.names, columns, strict=True)), schema=self.schema)
-
-    def _tagged(self, documents: Mapping[int, Document]) -> tuple[dict[int, _Suggested], dict[int, str]]:
-        """The suggestions by row, and what is wrong with the rows that cannot be tagged."""
+        rows, documents = self._read(batch)
         tagger, failed = _load_once(self.model, self.options, self.digest), list[Unread]()
-        rows, suggestions = {id(document): row for row, document in documents.items()}, dict[int, _Suggested]()
+        of_document = {id(document): row for document, row in documents}
         with silence(), passing_documents():
-            for tagged, run in tagger.tagged(iter(documents.values()), failed):
-                suggested = _lists(run, tagger.tagger.vocabulary.ids)
-                suggestions |= zip((rows[id(document)] for document in tagged), suggested, strict=True)
-        without = [row for row in documents if row not in suggestions]
-        return suggestions, {row: problem.reason for row, problem in zip(without, failed, strict=True)}
+            for tagged, run in tagger.tagged((document for document, _ in documents), failed):
+                for document, suggested in zip(tagged, _lists(run, tagger.tagger.vocabulary.ids), strict=True):
+                    of_document.pop(id(document)).update(suggested)
+        for row, problem in zip(of_document.values(), failed, strict=True):
+            row["error"] = problem.reason
+        return type(batch).from_pylist(rows, schema=self.schema)
 
-    def _read(self, batch: Batch) -> tuple[list[str | None], dict[int, Document], dict[int, str]]:
-        """The ids of all rows, the documents by row, and what is wrong with the other rows."""
+    def _read(self, batch: Batch) -> tuple[list[dict[str, Any]], list[tuple[Document, dict[str, Any]]]]:
+        """A row of the result for each row, with its id or what is wrong with it; and each document with its row."""
         named = {field: self.columns.get(field, field) for field in _FIELDS}
-        there = {field: column for field, column in named.items() if column in batch.schema.names}
+        there: dict[str, str] = {field: column for field, column in named.items() if column in batch.schema.names}
         lacking = [column for field, column in self.columns.items() if field not in there]
         if lacking or "id" not in there or len(there) == 1:
             wanted = show(lacking[0]) if lacking else "an id" if "id" not in there else "a text"
@@ -109,25 +97,26 @@ class ArrowTagger:
                 f"the batch has no column for {wanted}; it has {', '.join(batch.schema.names)}; name them, as in "
                 'ArrowTagger(model, columns={"id": "key", "text": "body"})'
             )
-        lists = [batch.column(column).to_pylist() for column in there.values()]
-        ids, documents, errors = list[str | None](), dict[int, Document](), dict[int, str]()
-        for row, values in enumerate(zip(*lists, strict=True)):
-            record = dict(zip(there, values, strict=True))
-            ids.append(None if record["id"] is None else str(record["id"]))
+        rows, documents = list[dict[str, Any]](), list[tuple[Document, dict[str, Any]]]()
+        records = batch.select([*there.values()]).rename_columns([*there]).to_pylist()
+        for number, record in enumerate(records):
+            row: dict[str, Any] = {"id": None if record["id"] is None else str(record["id"])}
+            rows.append(row)
             try:
-                documents[row] = to_document(record, SHAPES["jsonl"], Place("batch", row))
+                documents.append((to_document(record, SHAPES["jsonl"], Place("batch", number)), row))
             except InputError as error:
-                errors[row] = error.problem
-        return ids, documents, errors
+                row["error"] = error.problem
+        return rows, documents
 
 
-def _lists(run: Run, ids: Sequence[str]) -> Iterator[_Suggested]:
-    """The suggestions of each document. ids: of the labels."""
+def _lists(run: Run, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The suggestions of each document by column of the result. ids: of the labels."""
     labels, scores = [ids[place] for place in run.labels.tolist()], run.scores.tolist()
     confidences = None if run.confidences is None else run.confidences.tolist()
     nones = list_or_nones(run.none, len(run))
     for (start, end), none in zip(pairwise(run.indptr.tolist()), nones, strict=True):
-        yield labels[start:end], scores[start:end], None if confidences is None else confidences[start:end], none
+        sure = None if confidences is None else confidences[start:end]
+        yield {"labels": labels[start:end], "scores": scores[start:end], "confidences": sure, "none": none}
 
 
 @cache

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +21,6 @@ from tagwright.readers.documents.records import Located
 
 MOST_PROCESSES = 8
 "Processes by default, at most: each needs memory besides the tagger, which they share."
-
-Engine = Callable[[Iterator[Shard]], Iterator[Tagged]]
-"Tags shards and yields them in any order. It reads only a few shards ahead."
 
 
 def shards_of(text: str) -> range:
@@ -54,11 +51,6 @@ class Summary:
         return (self.documents - self.errors) / self.seconds if self.seconds else 0.0
 
 
-def default_processes() -> int:
-    """Half of the processors that this process may use, from one to `MOST_PROCESSES`."""
-    return min(MOST_PROCESSES, max(1, usable_cores() // 2))
-
-
 def run(
     sources: Iterable[tuple[str, Iterator[Located]]],
     model: Path,
@@ -66,7 +58,7 @@ def run(
     options: BatchOptions,
     share: range,
     *,
-    unread: list[InputError] | None = None,
+    unread: list[InputError],
     processes: int | None = None,
     ray: str | None = None,
 ) -> Summary:
@@ -81,23 +73,23 @@ def run(
         require("writing Parquet", "pyarrow")
     if ray is not None:
         require("--ray", "ray")
+        if processes is not None:
+            raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
     folder = OutputFolder(output, options.format)
     settings = options.settings(model)
     if not folder.is_claimed():  # before it is: options that the tagger cannot follow leave nothing behind
         ShardTagger.load(model, options)
     folder.claim(settings)
     remove_leftovers(output)
-    engine = _engine(model, settings["model"], options, processes, ray)
-    start = time.perf_counter()
+    start, finished = time.perf_counter(), list[int]()
     shards = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
-        apart, errors_read = sources, [] if unread is None else unread
-        cuts = cut_into_shards(apart, options.shard_size, share.__contains__, scratch, errors_read)
-        finished: list[int] = []
-        for shard, suggestions, failed in engine(_find_unfinished(cuts, folder, share, options.shard_size, finished)):
+        cuts = cut_into_shards(sources, options.shard_size, share.__contains__, scratch, unread)
+        unfinished = _find_unfinished(cuts, folder, share, options.shard_size, finished)
+        for shard, suggestions, failed in _tagged(unfinished, model, settings["model"], options, processes, ray):
             errors += folder.keep(shard, suggestions, failed)
             delete(suggestions)
-            shard.remove()
+            delete(shard.path)
             shards, documents = shards + 1, documents + shard.size
             progress(shard.size)
     folder.finish()
@@ -129,18 +121,20 @@ def _find_unfinished(
             continue
         if folder.is_whole(shard):
             finished.append(shard.number)
-            shard.remove()
+            delete(shard.path)
         else:
             folder.check_kept(shard)
             yield shard
     folder.check_last(seen)
 
 
-def _engine(model: Path, digest: str, options: BatchOptions, processes: int | None, ray: str | None) -> Engine:
+def _tagged(
+    shards: Iterator[Shard], model: Path, digest: str, options: BatchOptions, processes: int | None, ray: str | None
+) -> Iterator[Tagged]:
+    """Tag shards and yield them in any order; only a few are read ahead."""
     if ray is None:
-        return lambda shards: in_processes(shards, model, digest, options, processes or default_processes())
-    if processes is not None:
-        raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
+        half = min(MOST_PROCESSES, max(1, usable_cores() // 2))
+        return in_processes(shards, model, digest, options, processes or half)
     from tagwright.batch.ray_tasks import on_ray
 
-    return lambda shards: on_ray(shards, model, digest, options, ray)
+    return on_ray(shards, model, digest, options, ray)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
@@ -14,7 +14,7 @@ from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
-from tagwright.readers.run_files import COLUMNS, RunFormat, csv_lines, run_digest, run_lines, table_row
+from tagwright.readers.run_files import COLUMNS, RunFormat, csv_lines, run_digest, run_lines, run_records, table_row
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run, list_or_nones, shortest
 
@@ -112,15 +112,17 @@ def _write_lines(
     format: RunFormat | Literal["csv"],  # noqa: A002
 ) -> None:
     labels = tagger.vocabulary
+    if format == "csv":
+        lines = csv_lines(chain([COLUMNS], _rows(tagged, labels)))
+    else:
+        lines = run_lines((record for batch in tagged for record in _records(*batch, labels)), format)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        if format == "csv":
-            file.writelines(line + "\n" for line in csv_lines(chain([COLUMNS], _rows(tagged, labels))))
-            return
-        for documents, run in tagged:
-            ids, titles = [document.id for document in documents], [document.title for document in documents]
-            digests = list(map(run_digest, documents)) if format == "jsonl" else []
-            lines = run_lines(run, ids, labels.ids, format, titles=titles, digests=digests, labels=labels)
-            file.writelines(line + "\n" for line in lines)
+        file.writelines(line + "\n" for line in lines)
+
+
+def _records(documents: Sequence[Document], run: Run, labels: Vocabulary) -> Iterator[dict[str, Any]]:
+    ids, titles = [document.id for document in documents], [document.title for document in documents]
+    return run_records(run, ids, labels.ids, titles=titles, digests=list(map(run_digest, documents)), labels=labels)
 
 
 def _rows(tagged: Iterator[tuple[Sequence[Document], Run]], labels: Vocabulary) -> Iterator[Sequence[str]]:
@@ -138,19 +140,9 @@ def _write_parquet(tagged: Iterator[tuple[Sequence[Document], Run]], tagger: Tag
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields = {"label": pa.string(), "name": pa.string(), "score": pa.float32(), "confidence": pa.float32()}
-    schema = pa.schema(
-        [("id", pa.string()), ("suggestions", pa.list_(pa.struct([*fields.items()]))), ("none", pa.float32())]
-    )
+    fields = [("label", pa.string()), ("name", pa.string()), ("score", pa.float32()), ("confidence", pa.float32())]
+    schema = pa.schema([("id", pa.string()), ("suggestions", pa.list_(pa.struct(fields))), ("none", pa.float32())])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for documents, run in tagged:
-            labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
-            sure = list_or_nones(run.confidences, len(labels))
-            columns = [label.id for label in labels], [label.name for label in labels], run.scores.tolist(), sure
-            suggestions = [dict(zip(fields, row, strict=True)) for row in zip(*columns, strict=True)]
-            nones = list_or_nones(run.none, len(run))
-            rows = [
-                {"id": document.id, "suggestions": suggestions[start:end], "none": none}
-                for document, (start, end), none in zip(documents, pairwise(run.indptr.tolist()), nones, strict=True)
-            ]
+            rows = list(_records(documents, run, tagger.vocabulary))
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))

@@ -43,10 +43,6 @@ class Shard:
         """Number of documents, including those that cannot be read."""
         return self.documents + len(self.unread)
 
-    def remove(self) -> None:
-        """Remove the file of documents after tagging."""
-        delete(self.path)
-
 
 def cut_into_shards(
     sources: Iterable[tuple[str, Iterator[Located]]],
@@ -73,7 +69,7 @@ def cut_into_shards(
             for _ in documents:
                 pass
         if not shard.size:
-            shard.remove()
+            delete(shard.path)
             return
         yield shard
         number += 1

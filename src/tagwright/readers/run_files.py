@@ -43,34 +43,39 @@ def write_run(
     format: RunFormat = "jsonl",  # noqa: A002
 ) -> None:
     """Write a run file in one step, gzip if the name ends in `.gz`. Raises TagwrightError if it cannot be written."""
-    write_lines(run_lines(run, document_ids, label_ids, format), path)
+    write_lines(run_lines(run_records(run, document_ids, label_ids), format), path)
 
 
-def run_lines(
+def run_lines(records: Iterable[Mapping[str, Any]], format: RunFormat) -> Iterator[str]:  # noqa: A002
+    """The lines of a run file with these documents, as `run_records` gives them."""
+    for record in records:
+        if format == "trec":
+            yield from trec.run_lines(record["id"], ((each["label"], each["score"]) for each in record["suggestions"]))
+        else:
+            yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def run_records(
     run: Run,
     document_ids: Sequence[str],
     label_ids: Sequence[str],
-    format: RunFormat = "jsonl",  # noqa: A002
     *,
     titles: Sequence[str] = (),
     digests: Sequence[str] = (),
     labels: Sequence[Label] = (),
-) -> Iterator[str]:
-    """The lines of a run file, suggestions best first, numbers with just the digits that distinguish them.
+) -> Iterator[dict[str, Any]]:
+    """The documents of a run file, suggestions best first, numbers with just the digits that distinguish them.
 
-    titles, digests, labels: of the documents and the whole vocabulary, for JSON lines with titles, digests of texts,
-    names and notations.
+    titles, digests, labels: of the documents and the whole vocabulary, for titles, digests of texts, names and
+    notations.
 
-    >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
-    '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
+    >>> next(run_records(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))
+    {'id': 'd', 'suggestions': [{'label': 'wasps', 'score': 0.9}, {'label': 'bees', 'score': 0.5}]}
     """
     confidences, nones = list_or_nones(run.confidences, len(run.labels)), list_or_nones(run.none, len(run))
     scores, label_of = shortest(run.scores), run.labels.tolist()
     for row, document_id in zip(range(len(run)), document_ids, strict=True):
         places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
-        if format == "trec":
-            yield from trec.run_lines(document_id, ((label_ids[label_of[i]], scores[i]) for i in places))
-            continue
         suggestions = [
             suggestion_record(
                 label_ids[label_of[i]],
@@ -82,8 +87,7 @@ def run_lines(
             for i in places
         ]
         title, digest = titles[row] if titles else "", digests[row] if digests else ""
-        record = document_record(document_id, title, suggestions, digest, nones[row])
-        yield json.dumps(record, ensure_ascii=False, allow_nan=False)
+        yield document_record(document_id, title, suggestions, digest, nones[row])
 
 
 def table_row(
