@@ -44,7 +44,7 @@ COMMANDS = {
 }
 "Command -> what it makes."
 
-TRAINED = ("calibration", "curve", "curve_methods", "cuts", "auto_draws", "fulltext", "weights", "zeroshot")
+TRAINED = ("calibration", "curve", "curve_methods", "cuts", "auto_draws", "encode", "fulltext", "weights", "zeroshot")
 "Commands that train or tag for seconds, also on a small corpus."
 
 SLOW = ("first", "languages", "none", "peers", "processor", "serve")

@@ -145,6 +145,7 @@ def test_other_weights_are_an_error_that_says_what_to_remove(tmp_path: Path, wei
     assert "fetching" not in done.stderr  # --quiet
 
 
+@pytest.mark.slow
 def test_a_broken_transfer_is_an_error_and_the_next_use_begins_again(tmp_path: Path) -> None:
     hub = Hub(broken=True)
     with hub.running() as endpoint:

@@ -21,6 +21,16 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 FILES = {path.relative_to(CONFIGS).with_suffix("").as_posix(): path for path in sorted(CONFIGS.rglob("*.toml"))}
 
+FIRST = {
+    "rts/lf-amazon-131k": "rts",
+    "maclr/maclr": "maclr",
+    "micol/cross-prp": "micol",
+    "futex/mag-cs-futex": "futex",
+    "depl/depl": "depl",
+    "depl/svm": "svm",
+}
+"File of the first data set of a paper -> method."
+
 STATED: dict[str, dict[str, Any]] = {
     "rts/lf-amazon-131k": {"min_words": 40, "max_words": 80, "batch": 384, "epochs": 10, "learning_rate": 5e-5},
     "rts/lf-amazon-1m": {"min_words": 40, "max_words": 80, "batch": 384, "epochs": 10, "learning_rate": 5e-6},
@@ -65,13 +75,7 @@ def test_a_file_has_what_its_paper_states_and_says_what_was_published(file: str)
     assert re.search(r"^# Published, P@1 .*:\n# .*: -?\d+\.\d", FILES[file].read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("file", "method"),
-    [
-        *(("rts/lf-amazon-131k", "rts"), ("maclr/maclr", "maclr"), ("micol/cross-prp", "micol")),
-        *(("futex/mag-cs-futex", "futex"), ("depl/depl", "depl"), ("depl/svm", "svm")),
-    ],
-)
+@pytest.mark.parametrize(("file", "method"), FIRST.items())
 def test_the_first_data_set_of_a_paper_has_the_settings_of_the_option_paper(file: str, method: str) -> None:
     assert read(file) == settings_of_paper(method)
 
@@ -80,7 +84,9 @@ def test_the_bi_encoder_of_micol_is_that_of_its_paper() -> None:
     assert read("micol/bi-prp") == micol.paper("bi")
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    "file", [each if each in FIRST else pytest.param(each, marks=pytest.mark.slow) for each in FILES]
+)
 def test_a_file_trains(file: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if file.startswith("futex") and find_spec("omikuji") is None:
         pytest.skip("omikuji is not installed")
