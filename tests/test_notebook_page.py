@@ -27,6 +27,7 @@ def cells(table: str) -> list[list[str]]:
     return [["".join(cell.itertext()) for cell in row] for row in page.iter("tr")]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:(jupyter_client|nbclient|zmq|tornado)")
 def test_the_notebook_shows_evidence_scores_comparison_report_and_search(tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)

@@ -118,6 +118,7 @@ SETUPTOOLS = int(version("setuptools").partition(".")[0]) if find_spec("setuptoo
 
 
 @pytest.mark.skipif(SETUPTOOLS < 77, reason="needs setuptools 77")
+@pytest.mark.slow
 def test_the_sdist_builds_the_same_wheel(tmp_path: Path) -> None:
     for name in ("tree", "wheel", "sdist", "unpacked", "again"):
         (tmp_path / name).mkdir()

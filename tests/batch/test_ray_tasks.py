@@ -19,6 +19,7 @@ from tagwright.errors import TagwrightError
 ray = pytest.importorskip("ray")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="processes are looked for in /proc")
 def test_on_ray_it_writes_the_same_bytes_though_a_process_is_killed(
     documents: Path, model: Path, tmp_path: Path

@@ -50,6 +50,7 @@ def test_one_corpus_stands_for_every_name_and_a_folder_for_its_own(
     assert len(corpora.labels("arxiv")) == 80
 
 
+@pytest.mark.slow
 def test_benchmarks_run_on_a_corpus_of_ones_own_and_their_tables_are_printed(tmp_path: Path) -> None:
     own_corpus.write(tmp_path)
 
