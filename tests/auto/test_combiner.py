@@ -18,7 +18,7 @@ from tagwright.auto.ranker import (
     ndcg_at_5,
     train_ranker,
 )
-from tagwright.combining.features import Features, features
+from tagwright.combining.candidate_features import Features, features
 from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.errors import InputError
 from tagwright.types import Run

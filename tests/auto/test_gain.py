@@ -11,7 +11,7 @@ import pytest
 from tagwright.auto import gain
 from tagwright.auto.gain import Shift, gain_on_new, recorded_gain, unlikeness
 from tagwright.auto.ranker import BASE, CombinerOptions, Examples, fit_combiner, train_ranker
-from tagwright.combining.features import Features
+from tagwright.combining.candidate_features import Features
 from tagwright.types import Run
 
 GAINS = np.array([0.0, 0.2, 0.2, 0.4])

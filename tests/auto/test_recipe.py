@@ -17,9 +17,8 @@ from tagwright.auto import combination, examples, out_of_fold, ranker, recipe
 from tagwright.auto.combination import judged_only
 from tagwright.auto.ranker import Examples
 from tagwright.auto.recipe import TrainedStage
-from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
-from tagwright.combining.features import Features
-from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.candidate_features import Features
+from tagwright.combining.learned_combiner import CandidateRanker, LearnedCombiner, Logistic
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tagwright.combining.agreement import FIRST, Agreements
+from tagwright.combining.weighted_sum import FIRST, Agreements
 from tagwright.types import Run
 
 USUAL = {"exact_match": 0.5, "tfidf": 1.0, "dense": 2.5}

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tagwright.combining.candidate_ranker import (
+from tagwright.combining.candidate_features import Features
+from tagwright.combining.learned_combiner import (
     CandidateRanker,
     Logistic,
     fit_label_bias,
@@ -11,7 +12,6 @@ from tagwright.combining.candidate_ranker import (
     follow_labels,
     shrunk_bias,
 )
-from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.types import Floats, Label, Mask
 

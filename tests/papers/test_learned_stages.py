@@ -13,7 +13,7 @@ from tests.papers.topics import LABELS, TOPICS, encoders
 
 from tagwright.auto import combination
 from tagwright.auto.ranker import CombinerOptions
-from tagwright.combining.features import GROUPS
+from tagwright.combining.candidate_features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.combining.steps import find_last

@@ -113,7 +113,7 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
     """The tagger, the first candidates of which a language model ranks again. Raises ConfigError for other settings."""
     from tagwright.app.options import values_of
     from tagwright.llm.options import LlmOptions
-    from tagwright.tagger.language_model import with_model
+    from tagwright.tagger.fuse import with_model
 
     values = values_of(None, settings)
     table = values.get("llm")

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, fit_combiner
-from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.features import Features
+from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions, Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.pool import CandidatePool

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from tagwright.auto import combination
 from tagwright.auto.out_of_fold import IN_THE_SUM, Folds
 from tagwright.auto.ranker import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds, ndcg_at_5, trust_in
-from tagwright.combining.candidate_features import CandidateFeatures
-from tagwright.combining.candidate_ranker import fit_logistic
-from tagwright.combining.features import FIXED_SUM, OWN, Features
+from tagwright.combining.candidate_features import OWN, CandidateFeatures, Features
+from tagwright.combining.learned_combiner import fit_logistic
 from tagwright.combining.pool import CandidatePool, PoolOptions
+from tagwright.combining.steps import FIXED_SUM
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.progress import count_items
 from tagwright.core.steps import State, Steps

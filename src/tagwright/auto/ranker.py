@@ -10,9 +10,10 @@ from typing import Annotated
 
 import numpy as np
 
-from tagwright.combining.candidate_ranker import CandidateRanker, fit_label_bias, fit_logistic
-from tagwright.combining.features import FIXED_SUM, Features
+from tagwright.combining.candidate_features import Features
+from tagwright.combining.learned_combiner import CandidateRanker, fit_label_bias, fit_logistic
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
+from tagwright.combining.steps import FIXED_SUM
 from tagwright.core.checked import Checked, NotNegative, Positive, Range
 from tagwright.core.progress import count_items
 from tagwright.errors import InputError

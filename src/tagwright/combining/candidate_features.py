@@ -1,24 +1,27 @@
-"""Select the candidates that a learned combiner ranks, and describe each by its features.
+"""Select the candidates that a learned combiner ranks, and describe each by a row of numbers.
 
 They come ranked by the fixed sum, which needs no gold labels, or by another learned combiner that this one builds on.
+The columns are the same for every vocabulary, and nothing in them tells which label a candidate is: what is learned of
+some labels holds for all. Every stage is a group of columns by being there.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.combining.corpus_features import NearestDocuments, count_labels, label_properties
-from tagwright.combining.features import Features, document_features, features
+from tagwright.combining.fusion import reciprocal_ranks_within, standardise
 from tagwright.combining.pool import CandidatePool
+from tagwright.combining.steps import FIXED_SUM
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.data.sparse_arrays import run_of, run_state
 from tagwright.types import Document, Floats, Label, Longs, Mask, Run, places_of
-
-KIND = "candidate features"
-"The kind in the manifest of a saved `CandidateFeatures`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,3 +160,102 @@ def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
     rows = [(len(document.title), len(document.title_and_abstract), len(document.text)) for document in documents]
     columns = np.array(rows, np.int64).reshape(-1, 3).T  # the shape holds for no documents too
     return dict(zip(("title", "abstract", "text"), columns, strict=True))
+
+
+GROUPS = (FIXED_SUM, "agreement", "neighbours", "label", "document")
+'The groups of columns that are no stages: a column is named after its group, "label: depth".'
+
+OWN = "reciprocal rank of its own"
+"The column that says where a candidate stands in the list of the retriever, before the lists were pooled."
+
+FIRST = 5
+"Ranks up to which a stage counts as agreeing."
+
+
+StageScores: TypeAlias = tuple[Floats, Run | None, bool]
+"""What one stage says of the candidates: scores (suggestions,) aligned with them; what it found on its own, None where
+it only scores; whether 0 means that it knows nothing of a candidate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """names: (features,) of the columns, "dense: score". values: (suggestions, features)."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+    @classmethod
+    def of(cls, columns: Mapping[str, NDArray[np.floating]], suggestions: int) -> Self:
+        """The columns side by side."""
+        values = np.zeros((suggestions, len(columns)), np.float32)
+        for place, column in enumerate(columns.values()):
+            values[:, place] = column
+        return cls(tuple(columns), values)
+
+
+def features(
+    candidates: Run,
+    stages: Mapping[str, StageScores],
+    labels: Mapping[str, Floats],
+    documents: Mapping[str, Floats],
+    support: Mapping[str, Floats],
+) -> Features:
+    """The features of candidates that are ranked by the fixed sum.
+
+    labels: numbers (labels,) that describe each label. documents: numbers (documents,) that describe each document.
+    support: numbers (suggestions,), such as what the nearest documents say of each candidate.
+    """
+    columns: dict[str, NDArray[np.floating]] = {}
+    for name, stage in {FIXED_SUM: (candidates.scores, None, False), **stages}.items():
+        columns |= {f"{name}: {what}": column for what, column in _of_stage(candidates, stage).items()}
+    columns |= _agreement(columns, stages)
+    columns |= {f"neighbours: {name}": column for name, column in support.items()}
+    columns |= {f"label: {name}": column[candidates.labels] for name, column in labels.items()}
+    columns |= {f"document: {name}": column[candidates.rows] for name, column in documents.items()}
+    return Features.of(columns, len(candidates.labels))
+
+
+def document_features(
+    lengths: Mapping[str, NDArray[np.integer]], stages: Mapping[str, StageScores]
+) -> dict[str, Floats]:
+    """Numbers (documents,): logarithms of lengths, how much each retriever found, and the best score that it gave.
+
+    lengths: characters (documents,) of the title, or of the text.
+    """
+    runs = {name: found for name, (_, found, _) in stages.items() if found is not None}
+    return {
+        **{f"{name} length": np.log1p(length, dtype=np.float32) for name, length in lengths.items()},
+        **{f"found by {name}": np.log1p(np.diff(run.indptr), dtype=np.float32) for name, run in runs.items()},
+        **{f"best of {name}": _best_scores(run) for name, run in runs.items()},
+    }
+
+
+def _of_stage(candidates: Run, stage: StageScores) -> dict[str, NDArray[np.floating]]:
+    scores, found, sparse = stage
+    columns: dict[str, NDArray[np.floating]] = {
+        "score": scores,
+        "standard score": standardise(candidates, scores),
+        "reciprocal rank": reciprocal_ranks_within(candidates, scores, sparse=sparse),
+    }
+    if found is not None:  # 1 / rank in the list of the retriever, 0 where it did not find it
+        own = Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores))
+        columns[OWN] = own.scores_of(candidates)
+    return columns
+
+
+def _agreement(
+    columns: Mapping[str, NDArray[np.floating]], stages: Mapping[str, StageScores]
+) -> dict[str, NDArray[np.floating]]:
+    """Number of stages with a candidate among their first five, and of retrievers that found it."""
+    first = [columns[f"{name}: reciprocal rank"] >= 1 / FIRST for name in stages]
+    found = [columns[f"{name}: {OWN}"] > 0 for name, (_, run, _) in stages.items() if run is not None]
+    masks = {"agreement: stages": first, "agreement: retrievers": found}
+    return {name: np.stack(each).sum(axis=0, dtype=np.float32) for name, each in masks.items() if each}
+
+
+def _best_scores(run: Run) -> Floats:
+    """(documents,) the best score of each document, 0 where nothing was found."""
+    best = np.zeros(len(run), np.float32)
+    some = np.diff(run.indptr) > 0
+    best[some] = run.scores[run.indptr[:-1][some]]
+    return best

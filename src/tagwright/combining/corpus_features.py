@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagwright.combining.features import reciprocal_ranks_within
+from tagwright.combining.fusion import reciprocal_ranks_within
 from tagwright.types import Floats, Label, Longs, Run, places_of
 
 FIRST = 10

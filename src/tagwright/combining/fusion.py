@@ -36,6 +36,29 @@ def reciprocal_ranks(
     return candidates.rescored(_add_weighted([run.scores_of(candidates) for run in ranked], weights))
 
 
+def reciprocal_ranks_within(candidates: Run, scores: NDArray[np.floating], *, sparse: bool = False) -> Floats:
+    """(suggestions,) 1 / rank of each candidate of a document by the scores; equal scores share the best rank.
+
+    sparse: a candidate of score 0 or less has no rank, and gets 0.
+
+    >>> candidates = Run.from_rows([[4, 7, 8]])
+    >>> reciprocal_ranks_within(candidates, np.array([0.0, 2.0, 2.0])).round(3).tolist()
+    [0.3330000042915344, 1.0, 1.0]
+    >>> reciprocal_ranks_within(candidates, np.array([0.0, 2.0, 1.0]), sparse=True).tolist()
+    [0.0, 1.0, 0.5]
+    """
+    rows = candidates.rows
+    order = np.lexsort((-scores, rows))
+    ordered = scores[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (ordered[1:] != ordered[:-1]) | (np.diff(rows) > 0)
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+    ranks = np.empty(len(order))
+    ranks[order] = first - candidates.indptr[rows] + 1
+    reciprocal: Floats = np.where(sparse & (scores <= 0), 0.0, 1.0 / ranks).astype(np.float32)
+    return reciprocal
+
+
 def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence[Weight] | None = None) -> Run:
     """The candidates under the weighted sum of standard scores: (score - mean) / deviation, document by document.
 

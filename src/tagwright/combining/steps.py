@@ -89,6 +89,9 @@ class Step(Protocol):
 
 S = TypeVar("S", bound=Step)
 
+FIXED_SUM = "fixed sum"
+"What the ranking that needs no labels adds to a score, in the features and contributions of a learned combiner."
+
 
 def find_last(steps: Sequence[Step], kind: type[S]) -> S | None:
     """Return the last step of a kind; None where there is none."""
@@ -199,44 +202,3 @@ def _places(candidates: Run, row: int) -> dict[int, int]:
     """Label -> its place among all candidates, of the candidates of a document."""
     start, end = candidates.indptr[row : row + 2].tolist()
     return {label: start + place for place, label in enumerate(candidates.labels[start:end].tolist())}
-
-
-def centre_contributions(candidates: Run, added: Doubles) -> Doubles:
-    """(suggestions, features) beside the mean candidate of the document: what is the same for all becomes 0.
-
-    >>> centre_contributions(Run.from_rows([{1: 2.0, 2: 1.0}]), np.array([[5.0, 3.0], [5.0, 1.0]])).tolist()
-    [[0.0, 1.0], [0.0, -1.0]]
-    """
-    sizes = np.maximum(np.diff(candidates.indptr), 1)
-    means = [np.bincount(candidates.rows, column, len(candidates)) / sizes for column in added.T]
-    return added - np.stack(means, axis=1)[candidates.rows] if means else added
-
-
-def sum_groups(names: Collection[str], added: Doubles) -> dict[str, Doubles]:
-    """Add up the features of each group: "svm: score" and "svm: reciprocal rank" are of the group "svm".
-
-    >>> added = np.array([[0.5, 1.0, 0.25]])
-    >>> {name: each.tolist() for name, each in sum_groups(["svm: score", "dense: score", "svm: rank"], added).items()}
-    {'svm': [0.75], 'dense': [1.0]}
-    """
-    sums = dict[str, Doubles]()
-    for name, column in zip(names, added.T, strict=True):
-        group = name.partition(": ")[0]
-        sums[group] = sums[group] + column if group in sums else column.copy()
-    return sums
-
-
-def divide_sum(whole: Doubles, parts: Mapping[str, Doubles]) -> tuple[dict[str, Doubles], Doubles]:
-    """Divide what a sum adds among its parts, in proportion to each; returns the shares and what is left.
-
-    Where the sum lowers a score, or all its parts are 0, none of them is to blame, and all is left.
-
-    >>> shares, left = divide_sum(np.array([6.0, -1.0]), {"tfidf": np.array([1.0, 1.0]), "dense": np.array([2.0, 0.0])})
-    >>> {name: each.tolist() for name, each in shares.items()}, left.tolist()
-    ({'tfidf': [2.0, 0.0], 'dense': [4.0, 0.0]}, [0.0, -1.0])
-    """
-    positive = {name: np.maximum(part, 0.0) for name, part in parts.items()}
-    total = sum(positive.values(), np.zeros(len(whole)))
-    divisible = (whole > 0) & (total > 0)
-    rate = np.divide(whole, total, out=np.zeros(len(whole)), where=divisible)
-    return {name: rate * part for name, part in positive.items()}, np.where(divisible, 0.0, whole)

@@ -1,4 +1,4 @@
-"""Fuse two taggers over the same labels into one with the stages of both; each stage keeps its weight."""
+"""Add stages to a tagger: those of another one over the same labels, each with its weight, or a language model."""
 
 from collections.abc import Collection, Mapping
 from copy import copy
@@ -8,10 +8,14 @@ from typing import TypeVar
 from tagwright.combining.confidence import Confidence
 from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.pool import PoolOptions
+from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import find_last
 from tagwright.combining.thresholds import without_thresholds
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
+from tagwright.llm.client import client
+from tagwright.llm.options import LLM_RANKING, LlmOptions
+from tagwright.stages.llm import BEST, LlmRanking
 from tagwright.tagger.pipeline import Tagger
 from tagwright.types import Stage
 
@@ -40,6 +44,22 @@ def fuse(first: Tagger, second: Tagger) -> Tagger:
     retrievers = {**first.retrievers, **_rename_stages(added.retrievers, names)}
     rerankers = {**first.rerankers, **_rename_stages(added.rerankers, names)}
     return Tagger(first.vocabulary, retrievers, rerankers, steps=(combined,))
+
+
+def with_model(tagger: Tagger, options: LlmOptions) -> Tagger:
+    """Return the tagger with the model; without a model's name, the tagger itself.
+
+    It is trusted as far as the options say; the middle of its scores adds nothing. Raises ConfigError without an
+    address, and for a tagger that is combined in another way.
+    """
+    if not options.model:
+        return tagger
+    client(options)  # says at once what is wrong with the address
+    if find_last(tagger.steps, WeightedSum) is None:
+        raise ConfigError(f"a language model cannot rank again what {tagger.description} ranks; train it anew")
+    again = Reranked(by=LLM_RANKING, candidates=options.candidates, weight=options.weight, center=1 + BEST / 2)
+    rerankers = {**tagger.rerankers, LLM_RANKING: LlmRanking(tagger.vocabulary, options)}
+    return replace(tagger, rerankers=rerankers, steps=(*tagger.steps, again))
 
 
 def plain_sum(tagger: Tagger) -> WeightedSum | None:

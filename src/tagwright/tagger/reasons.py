@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tagwright.combining.features import FIXED_SUM
-from tagwright.combining.steps import Contribution
+from tagwright.combining.steps import FIXED_SUM, Contribution
 from tagwright.llm.options import LLM_RANKING
 from tagwright.types import EvidenceSpan
 

@@ -3,7 +3,7 @@
 Names, words and meaning suggest labels, and all score the candidates of each other.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -12,12 +12,11 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from tagwright.combining.agreement import FIRST, Agreements
 from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import MANY_LABELS, LabelFree
 from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.steps import find_last
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.weighted_sum import FIRST, Agreements, WeightedSum
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive, show
 from tagwright.core.progress import hint, note
 from tagwright.core.steps import Steps
@@ -36,8 +35,7 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, TitleMatch, share_tries
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.fuse import plain_sum
-from tagwright.tagger.language_model import with_model
+from tagwright.tagger.fuse import plain_sum, with_model
 from tagwright.text.language import AUTO, NONE, check, languages_of_names, likely, parse_all, resolve
 from tagwright.text.lemmas import INSTALL as LEMMAS
 from tagwright.text.lemmas import find_suited, is_installed
@@ -48,36 +46,9 @@ SECOND = "dense-2"
 "The name of the dense stage of a second encoder."
 
 
-def _make_exact_match(name: str, labels: Sequence[Label], config: "Config") -> Stage:  # noqa: ARG001
-    return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
-
-
-def _make_lexical(name: str, labels: Sequence[Label], config: "Config") -> Stage:
-    weighting = cast("Literal['tfidf', 'bm25']", name)
-    lexical = LexicalOptions(weighting=weighting, text_field=config.text_field, k=config.candidates)
-    return Lexical(labels, lexical.in_language(config.language))
-
-
-def _make_dense(name: str, labels: Sequence[Label], config: "Config") -> Stage:
-    chosen = PACKAGED if config.encoders[name] == AUTO else config.encoders[name]
-    encoder = given.find(chosen, config.prompts) or BiEncoder.load(
-        chosen, prompts=config.prompts, precision=config.precision
-    )
-    return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
-
-
-OURS: Mapping[str, tuple[float, Callable[[str, Sequence[Label], "Config"], Stage]]] = {
-    "exact_match": (0.5, _make_exact_match),
-    "bm25": (1.0, _make_lexical),
-    "tfidf": (1.0, _make_lexical),
-    "dense": (2.5, _make_dense),
-    SECOND: (1.0, _make_dense),
-}
-"""The stages of ours by name: the default weight, and what makes the stage of its name, labels and options. Those of
-other packages have weight 1. For multilingual beside minilm, of 0.6, 1, 1.5 and 2 it is the best on arxiv, kirja and
-mdn by page type, and none is much better on tib (400 documents each)."""
-
-WEIGHTS: Mapping[str, float] = {name: weight for name, (weight, _) in OURS.items()}
+WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5, SECOND: 1.0}
+"""The default weights of our stages. Those of other packages have weight 1. For multilingual beside minilm, of 0.6, 1,
+1.5 and 2 it is the best on arxiv, kirja and mdn by page type, and none is much better on tib (400 documents each)."""
 
 
 def _is_registered(name: str) -> bool:
@@ -85,7 +56,7 @@ def _is_registered(name: str) -> bool:
 
 
 StageName: TypeAlias = Annotated[
-    str, OneOf(tuple(name for name in OURS if name != SECOND), _is_registered, "a stage that a package registers")
+    str, OneOf(tuple(name for name in WEIGHTS if name != SECOND), _is_registered, "a stage that a package registers")
 ]
 
 STAGES = ("exact_match", "tfidf", "dense")
@@ -270,8 +241,8 @@ def train(documents: Sequence[Document], labels: Vocabulary, config: Config, _st
 def with_fitted_weights(tagger: Tagger, documents: Sequence[Document]) -> Tagger:
     """A tagger of the method with weights that suit the documents, without their labels; a line says which, and why.
 
-    How often names, words and meaning agree tells how good each is: see combining/agreement.py. Up to 300 documents are
-    read, drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, one of the stages lacks, or
+    How often names, words and meaning agree tells how good each is: see `Agreements`. Up to 300 documents are read,
+    drawn with seed 0. The tagger is returned as it is where fewer than 50 are given, one of the stages lacks, or
     confidences were learned from labels for the weights that it has.
     """
     stages, combined = tagger.retrievers, plain_sum(tagger)
@@ -381,7 +352,19 @@ def _stages(
 
 
 def _stage(name: str, labels: Sequence[Label], config: Config) -> Stage:
-    return OURS[name][1](name, labels, config) if name in OURS else made_by_name(name, labels)
+    """The stage of this name, ours or that of another package."""
+    if name == "exact_match":
+        return ExactMatch(labels, replace(_exact_match(config), k=config.candidates))
+    if name in ("bm25", "tfidf"):
+        weighting = cast("Literal['tfidf', 'bm25']", name)
+        lexical = LexicalOptions(weighting=weighting, text_field=config.text_field, k=config.candidates)
+        return Lexical(labels, lexical.in_language(config.language))
+    if name in config.encoders:
+        chosen = PACKAGED if config.encoders[name] == AUTO else config.encoders[name]
+        own = given.find(chosen, config.prompts)
+        encoder = own or BiEncoder.load(chosen, prompts=config.prompts, precision=config.precision)
+        return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
+    return made_by_name(name, labels)
 
 
 def _exact_match(config: Config) -> ExactMatchOptions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tagwright.combining.features import Features, StageScores, document_features, features
+from tagwright.combining.candidate_features import Features, StageScores, document_features, features
 from tagwright.types import Floats, Ints, Run
 
 CANDIDATES = Run.from_rows([{0: 3.0, 1: 2.0, 2: 1.0}, {1: 4.0, 2: 2.0}])
