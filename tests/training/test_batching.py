@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.training.launching import start
 
 from tagwright.errors import ConfigError
-from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, prefetch_items, prepare_items
+from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, is_validation, prefetch_items, prepare_items
 from tagwright.types import Pair
 
 
@@ -39,7 +39,7 @@ def test_an_epoch_has_every_pair_once_but_for_the_held_out_and_less_than_a_batch
             next(batches())
         return
     epoch = [pair for state, batch in islice(batches(), whole) for pair in batch]
-    free = {pair for pair in batches.pairs(0) if not batches.is_validation(pair)}
+    free = {pair for pair in batches.pairs(0) if not is_validation(pair.group, validation, seed)}
     assert len(epoch) == len(set(epoch)) == 4 * whole > len(free) - 4
     assert set(epoch) <= free
     state, _ = next(islice(batches(), whole, None))
@@ -56,7 +56,7 @@ def test_batches_go_on_from_a_place_as_if_there_had_been_no_stop(taken: int) -> 
 
 def test_a_group_is_held_out_as_a_whole_in_every_epoch_and_about_as_often_as_asked() -> None:
     batches = with_options(numbered(30_000, pairs_in_group=3), validation=0.1)
-    groups = [{pair.group for pair in batches.pairs(epoch) if batches.is_validation(pair)} for epoch in (0, 1)]
+    groups = [{pair.group for pair in batches.pairs(epoch) if is_validation(pair.group, 0.1, 0)} for epoch in (0, 1)]
     assert groups[0] == groups[1]
     assert 900 < len(groups[0]) < 1100
     assert len(batches.validation_pairs()) == MOST_VALIDATION_PAIRS

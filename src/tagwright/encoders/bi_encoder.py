@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from tagwright.core.atomic import delete, scratch_folder
-from tagwright.core.checked import show
 from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.cache import EmbeddingCache
@@ -115,8 +114,8 @@ class BiEncoder:
         try:
             asked = current_settings().precision or record.get("asked", "auto")
             computed = record.get("computed", "")
-            encoder = cls.load(name, precision=asked, prompts=_texts(record.get("prompts", {})), cached=cached)
-            encoder.origin, encoder.saved = _texts(record.get("origin", {})), True
+            encoder = cls.load(name, precision=asked, prompts=record.get("prompts", {}), cached=cached)
+            encoder.origin, encoder.saved = record.get("origin", {}), True
         except (AttributeError, ConfigError) as error:
             raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
         if computed and computed != encoder.precision:
@@ -364,10 +363,3 @@ def _state(folder: Path) -> dict[str, tuple[int, int]]:
     """Size and modification time of each file that vectors depend on."""
     stats = ((file, file.stat()) for file in model_files(folder))
     return {file.relative_to(folder).as_posix(): (stat.st_size, stat.st_mtime_ns) for file, stat in stats}
-
-
-def _texts(record: object) -> dict[str, str]:
-    """A table of texts from a manifest. Raises ConfigError for anything else."""
-    if not isinstance(record, dict) or not all(isinstance(text, str) for text in record.values()):
-        raise ConfigError(f"its record is {show(record, 100)}, expected names and texts")
-    return record

@@ -98,10 +98,10 @@ def model_settings(
     defaults change nothing of what a block around asks for. Raises ConfigError for a device that is missing, and for
     unknown names.
     """
-    if device not in get_args(Device):
-        raise ConfigError(f"device is {device!r}, expected one of {', '.join(get_args(Device))}")
-    if precision not in {None, *get_args(Precision)}:
-        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
+    given = {"device": (device, get_args(Device)), "precision": (precision or "auto", get_args(Precision))}
+    for name, (value, known) in given.items():
+        if value not in known:
+            raise ConfigError(f"{name} is {value!r}, expected one of {', '.join(known)}")
     outer = _settings.get()
     device = outer.device if device == "auto" else device
     token = _settings.set(ModelSettings(device, precision or outer.precision, offline or outer.offline))

@@ -16,9 +16,9 @@ from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from tagwright.core.kept_folders import new_folder
 from tagwright.core.progress import is_silent, note
 from tagwright.encoders.architecture import read_architecture, read_modules
 from tagwright.encoders.compiled import is_installed
@@ -98,18 +98,13 @@ def encoder_name(given: Any) -> Any:
     library = sys.modules.get("sentence_transformers")  # a model of it exists only where it is imported
     if library is None or not isinstance(given, library.SentenceTransformer):
         return str(given) if isinstance(given, Path) else given
-    _written.append(TemporaryDirectory(prefix="tagwright-encoder-"))
-    folder = _written[-1].name
+    folder = str(new_folder())
     try:
         given.save_pretrained(folder, create_model_card=False)
     except Exception as error:  # any error of the library and of the model's own modules
         problem = f"the encoder {type(given).__name__} cannot be written ({one_line_of(error)})"
         raise ModelError(f"{problem}; save it to a folder that it can be read from, and name the folder") from error
     return folder
-
-
-_written: list[TemporaryDirectory[str]] = []
-"The folders of encoders that were given as objects; removed when Python ends."
 
 
 def pin_revision(name: str) -> str:
@@ -207,14 +202,11 @@ def _fetch_minilm() -> Path:
         what = f"{ORIGINAL}, revision {REVISION[:8]}, 91 MB, from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}"
         note(f"fetching the encoder {PACKAGED}: {what}; it is kept for later runs")
         with _bars():
-            folder = Path(snapshot_download(ORIGINAL, revision=REVISION, **_WANTED))
+            return Path(snapshot_download(ORIGINAL, revision=REVISION, **_WANTED))
     except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
         problem = f'encoder "{PACKAGED}" cannot be fetched from {constants.ENDPOINT} ({one_line_of(error, 200)})'
         remedy = f"check the network and try again, or, without the Hub: {WEIGHTS}"
         raise ModelError(f"{problem}; {remedy}; HF_HUB_OFFLINE=1 does without") from None
-    if missing := [name for name in _NEEDED if not (folder / name).is_file()]:
-        raise ModelError(f"{ORIGINAL} at {constants.ENDPOINT} has no {', '.join(missing)}; without the Hub: {WEIGHTS}")
-    return folder
 
 
 @contextmanager
@@ -268,7 +260,6 @@ def _fetch(name: str, repository: str, wanted: Any) -> Path:
     wanted: the revision, and the patterns of the files.
     """
     from huggingface_hub import model_info, snapshot_download
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     try:
         revision = wanted["revision"]
@@ -283,24 +274,29 @@ def _fetch(name: str, repository: str, wanted: Any) -> Path:
         return Path(folder)
     except ModelError:
         raise
-    except GatedRepoError:
-        raise ModelError(
-            f'encoder "{name}": its authors want their terms accepted first; do so at '
-            f"https://huggingface.co/{repository}, then: hf auth login"
-        ) from None
-    except RepositoryNotFoundError:
-        raise ModelError(
+    except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
+        raise ModelError(_say_not_fetched(error, name, repository)) from None
+
+
+def _say_not_fetched(error: Exception, name: str, repository: str) -> str:
+    """What to do about an error of the Hub's library."""
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+    if isinstance(error, GatedRepoError):
+        place = f"https://huggingface.co/{repository}"
+        return f'encoder "{name}": its authors want their terms accepted first; do so at {place}, then: hf auth login'
+    if isinstance(error, RepositoryNotFoundError):
+        return (
             f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor a model on the Hugging '
             "Face Hub; check the name, or, if it is private: hf auth login"
-        ) from None
-    except RevisionNotFoundError:
-        raise ModelError(f'no encoder "{name}": {repository} has no revision "{revision}"; leave it out') from None
-    except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
-        raise ModelError(
-            f'no encoder "{name}": neither a folder here nor in the Hugging Face cache, and it cannot be fetched '
-            f"({one_line_of(error, 200)}); check the network, name a folder, "
-            f"or take the packaged one: {setting('encoder', PACKAGED)}"
-        ) from None
+        )
+    if isinstance(error, RevisionNotFoundError):
+        return f'no encoder "{name}": {repository} has no revision "{name.partition("@")[2]}"; leave it out'
+    return (
+        f'no encoder "{name}": neither a folder here nor in the Hugging Face cache, and it cannot be fetched '
+        f"({one_line_of(error, 200)}); check the network, name a folder, or take the packaged one: "
+        f"{setting('encoder', PACKAGED)}"
+    )
 
 
 def _graph_of(folder: Path, files: Collection[str]) -> list[str]:

@@ -95,10 +95,9 @@ class Transformer:
             graph = bert_graph(architecture.config, weights, architecture.pooling, int8=precision == "int8")
             known = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
             return cls(architecture, graph, [len(weights[name]) for name in known], tokenizer, precision, after)
-        except KeyError as error:
-            raise ModelError(f"{file}: damaged (there is no {error}); get the model again") from None
-        except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
-            raise ModelError(f"{file}: damaged ({error}); get the model again") from error
+        except (KeyError, RuntimeError, TypeError, ValueError, ArithmeticError) as error:
+            problem = f"there is no {error}" if isinstance(error, KeyError) else error
+            raise ModelError(f"{file}: damaged ({problem}); get the model again") from error
 
     @classmethod
     def read_exported(cls, folder: Path, architecture: Architecture, precision: Computed) -> Transformer | None:

@@ -38,7 +38,7 @@ from tagwright.tagger import Tagger
 from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import EncoderOptions, count_steps, load_untrained, settle
-from tagwright.training.shared_work import is_single_process, shared_labels, shared_run, shared_vectors
+from tagwright.training.shared_work import all_gather, is_single_process, shared_labels, shared_run
 from tagwright.types import Document, Floats, Ints, Run
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def _stage(
     if texts and not is_single_process():  # the processes share the labels' texts
         mine = DescriptionRetriever(shared_labels(labels), texts, texts, None, keywords, options)
         assert mine.search
-        search = Search(shared_vectors(mine.search.vectors), options.index)
+        search = Search(Vectors(all_gather(mine.search.vectors.codes)), options.index)
     return DescriptionRetriever(labels, documents, texts, weights, keywords, options, search=search)
 
 

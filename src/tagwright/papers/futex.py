@@ -33,7 +33,7 @@ from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
-from tagwright.training.encoder import VectorOptions, load, load_untrained, settle, train_encoder
+from tagwright.training.encoder import VectorOptions, load, load_untrained, settle, train_model
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
@@ -240,7 +240,7 @@ def fine_tune(
         return cross, _share_transformer(cross, config) if config.learning == "shared" else _as_it_comes(config)
     pairs = metadata_pairs(documents, neighbours, count, **options)
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
-    bi = train_encoder(config, pairs, in_batch(config.temperature), plan, steps.within("bi"))
+    bi = train_model(load(config, plan.seed), pairs, in_batch(config.temperature), plan, steps.within("bi"))
     if not config.is_static:
         bi.cached = True  # the paragraphs are read more than once
     return cross, bi

@@ -33,8 +33,8 @@ from tagwright.training.encoder import (
     check_batch,
     count_steps,
     is_static,
+    load,
     settle,
-    train_encoder,
     train_model,
 )
 from tagwright.training.objectives import Loss
@@ -197,11 +197,11 @@ def fit(
     plan = settle(config.training, config.plan, pairs)
     if config.is_ict:
         loss = in_batch(config.temperature, groups=config.groups)
-        encoder = train_encoder(config, pairs, loss, plan, steps)
+        encoder = train_model(load(config, plan.seed), pairs, loss, plan, steps)
         return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
     plan = count_steps(pairs, plan)
     objective = _eq_4(pairs, len(documents), labels, config, plan)
-    encoder = train_encoder(config, pairs, objective, plan, steps.within("stage-1"))  # lines 2 to 16
+    encoder = train_model(load(config, plan.seed), pairs, objective, plan, steps.within("stage-1"))  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
         pseudo = sum(guesses[1:], replace(guesses[0], full_shuffle=config.full_shuffle))  # line 17; grouped by label

@@ -38,7 +38,7 @@ from tagwright.stages.reranker import CrossEncoderReranker, PairedText, Reranker
 from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import VectorOptions, settle, train_encoder
+from tagwright.training.encoder import VectorOptions, load, settle, train_model
 from tagwright.training.objectives import Loss
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
@@ -226,7 +226,7 @@ def learn(
     plan = settle(config.training, config.plan, pairs)
     if config.architecture == "bi":
         objective = in_batch(config.temperature, loss=loss or "info_nce")  # Eq. 9
-        encoder = train_encoder(config, pairs, objective, plan, steps)
+        encoder = train_model(load(config, plan.seed), pairs, objective, plan, steps)
     else:
         encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.training.seed)
         encoder = train_cross_encoder(encoder, pairs, plan, steps)  # Eq. 11

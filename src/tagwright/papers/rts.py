@@ -15,7 +15,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.papers.pairs import RtsOptions, rts_pairs
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import RetrievalOptions, settle, train_encoder
+from tagwright.training.encoder import RetrievalOptions, load, settle, train_model
 from tagwright.training.objectives import Loss, LossName
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document, PairSource
@@ -97,5 +97,5 @@ def fit(
     objective = in_batch(
         config.temperature, groups=config.groups, roles=("document", "query"), loss=loss or config.loss
     )
-    encoder = train_encoder(config, pairs, objective, plan, steps)
+    encoder = train_model(load(config, plan.seed), pairs, objective, plan, steps)
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})  # 3.2.4

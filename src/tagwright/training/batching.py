@@ -64,14 +64,13 @@ class Batches:
 
     def validation_pairs(self) -> list[Pair]:
         """Validation pairs of the first epoch, at most MOST_VALIDATION_PAIRS."""
-        return list(islice(filter(self.is_validation, self.pairs(0)), MOST_VALIDATION_PAIRS)) if self.validation else []
-
-    def is_validation(self, pair: Pair) -> bool:
-        """Whether the pair's group is in the validation share."""
-        return is_validation(pair.group, self.validation, self.seed)
+        if not self.validation:
+            return []
+        kept = (pair for pair in self.pairs(0) if is_validation(pair.group, self.validation, self.seed))
+        return list(islice(kept, MOST_VALIDATION_PAIRS))
 
     def _trained(self, epoch: int) -> Iterator[Pair]:
-        return (pair for pair in self.pairs(epoch) if not self.is_validation(pair))
+        return (pair for pair in self.pairs(epoch) if not is_validation(pair.group, self.validation, self.seed))
 
     def _epoch(self, epoch: int) -> Iterator[list[Pair]]:
         pairs = self._trained(epoch)
@@ -131,8 +130,8 @@ def _unless_error(items: Iterable[T | TagwrightError]) -> Generator[T]:
 
 
 @contextmanager
-def prefetch_items(items: Iterable[T], size: int = 3) -> Iterator[Iterator[T]]:
-    """Yield an iterator over `items` that prefetches up to `size` of them in another thread."""
+def prefetch_items(items: Iterable[T]) -> Iterator[Iterator[T]]:
+    """Yield an iterator over `items` that prefetches up to three of them in another thread."""
     source = iter(items)
     with ThreadPoolExecutor(1) as thread:
 
@@ -140,7 +139,7 @@ def prefetch_items(items: Iterable[T], size: int = 3) -> Iterator[Iterator[T]]:
             return thread.submit(copy_context().run, lambda: list(islice(source, 1)))
 
         def taken() -> Iterator[T]:
-            waiting = deque(take() for _ in range(size))
+            waiting = deque(take() for _ in range(3))
             while item := waiting.popleft().result():
                 waiting.append(take())
                 yield item[0]

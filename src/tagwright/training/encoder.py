@@ -110,17 +110,6 @@ def settle(config: TrainingConfig, plan: TrainingPlan, pairs: PairSource) -> Tra
     return settled
 
 
-def train_encoder(
-    options: EncoderOptions,
-    pairs: PairSource,
-    objective: Objective,
-    plan: TrainingPlan,
-    steps: Steps = Steps(),
-) -> BiEncoder:
-    """The encoder of the options, trained. steps: see `loop.train`."""
-    return train_model(load(options, plan.seed), pairs, objective, plan, steps)
-
-
 def train_model(
     model: EncoderModel,
     pairs: PairSource,

@@ -103,10 +103,5 @@ def shared_dense(labels: Sequence[Label], encoder: TextEncoder, options: DenseOp
         if len(labels) >= 1000 and not sys.stderr.isatty():  # no bar is shown there
             note(f"encoding {len(labels):,} labels")
         return Dense(labels, encoder, options)
-    vectors = shared_vectors(Dense(shared_labels(labels), encoder, options).vectors)
-    return Dense(labels, encoder, options, Search(vectors, options.index))
-
-
-def shared_vectors(mine: Vectors) -> Vectors:
-    """The vectors of all processes."""
-    return Vectors(all_gather(mine.codes))
+    mine = Dense(shared_labels(labels), encoder, options).vectors
+    return Dense(labels, encoder, options, Search(Vectors(all_gather(mine.codes)), options.index))
