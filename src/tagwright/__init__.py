@@ -49,7 +49,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
 _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate", "compare", "report"),
     "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Suggestions"),
-    "tagwright.tagger.reasons": ("Evidence", "Reason"),
+    "tagwright.tagger.suggestions": ("Evidence", "Reason"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.evaluation.significance": ("Comparisons",),

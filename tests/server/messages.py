@@ -23,7 +23,7 @@ from tagwright.combining.confidence import Word
 from tagwright.review.export import DOWNLOADS
 from tagwright.server.application import application
 from tagwright.server.languages import FOLDER, LANGUAGES
-from tagwright.tagger.reasons import GROUPS, LEARNED
+from tagwright.tagger.suggestions import GROUPS, LEARNED
 
 SOURCES = FOLDER.parent
 _UNUSED = re.compile(rb'#, fuzzy$|#$|"(Project-Id|Report|POT-|PO-|Last-|Language-Team|Generated)')

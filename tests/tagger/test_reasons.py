@@ -10,7 +10,7 @@ from tagwright.combining.steps import Contribution, Contributions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Evidence, zero_shot
-from tagwright.tagger.reasons import LEARNED, legend, reasons
+from tagwright.tagger.suggestions import LEARNED, legend, reasons
 from tagwright.types import Document
 
 LABELS = Vocabulary(["Bees", "Orchards", "Tax law"])

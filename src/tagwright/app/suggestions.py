@@ -30,7 +30,7 @@ from tagwright.readers.run_files import (
     table_row,
 )
 from tagwright.tagger import Reason, Suggestion, Suggestions, Tagger
-from tagwright.tagger.reasons import legend, meanings
+from tagwright.tagger.suggestions import legend, meanings
 from tagwright.types import Document, EvidenceSpan, Label
 
 if TYPE_CHECKING:

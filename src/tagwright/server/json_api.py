@@ -42,7 +42,7 @@ from tagwright.server.schemas import (
 from tagwright.server.served_model import ServedModel, model_named
 from tagwright.server.turns import in_thread
 from tagwright.tagger import Suggestions
-from tagwright.tagger.reasons import meanings
+from tagwright.tagger.suggestions import meanings
 from tagwright.text.language import in_language, parse
 from tagwright.text.words import clean
 from tagwright.types import Document

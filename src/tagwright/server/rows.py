@@ -14,7 +14,7 @@ from tagwright.review.events import Verdict
 from tagwright.server.label_search import matching_name
 from tagwright.server.languages import _
 from tagwright.tagger import Evidence, Reason, Suggestion, Tagger
-from tagwright.tagger.reasons import OTHERS, meanings
+from tagwright.tagger.suggestions import OTHERS, meanings
 from tagwright.types import Document, EvidenceSpan
 
 Piece: TypeAlias = tuple[str, list[int]]

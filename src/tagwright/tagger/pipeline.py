@@ -1,21 +1,21 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self, Unpack, overload
 
-from tagwright.combining.confidence import confidence_level, confidence_of
+from tagwright.combining.confidence import confidence_of
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.pool import CandidatePool, PoolOptions
-from tagwright.combining.steps import Contribution, Contributions, Estimate, Step, find_last
+from tagwright.combining.steps import Contributions, Step, find_last
 from tagwright.combining.thresholds import Thresholds
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.checked import build, named_arguments, show
-from tagwright.core.display import html_table, mark_spans, plural
+from tagwright.core.display import html_table, plural
 from tagwright.core.progress import silence
 from tagwright.core.saved import VOCABULARY, damaged, is_folder_name, pack, read_state, unpack, write_state
 from tagwright.core.versions import in_use
@@ -23,14 +23,13 @@ from tagwright.data.texts import Single, Texts, is_single, to_documents
 from tagwright.data.vocabulary import Labels, Vocabulary
 from tagwright.defaults import MAX_LABELS
 from tagwright.errors import ConfigError, InputError, one_line_of, option
-from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.registry import load_part, load_retriever, saved_part
 from tagwright.stages.by_language import ByLanguage, unwrap_stage
 from tagwright.stages.evidence import ComparesWords
 from tagwright.stages.names.exact_match import share_tries
 from tagwright.tagger.acceptance import SuggestArguments, SuggestOptions
 from tagwright.tagger.cut import allowed_by, cut_ranking
-from tagwright.tagger.reasons import Evidence, Reason, in_order, reasons
+from tagwright.tagger.suggestions import Evidence, Suggestion, Suggestions, in_order
 from tagwright.text.batch import Batch
 from tagwright.translation import translate_names
 from tagwright.types import Document, Floats, Retriever, Run, Stage, list_or_nones, shortest
@@ -40,107 +39,6 @@ KIND = "tagger"
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
-
-
-LONGEST_SPAN = 1000
-"Characters of each piece of evidence in `Suggestion.to_dict`, at most."
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Suggestion:
-    """One suggested label of a document: its id, preferred name and score, best first in a list of them.
-
-    score: on the tagger's own scale, comparable within a document. confidence: the probability that the label is right,
-    from 0 to 1; None if the tagger does not estimate it. notation: the label's place in a classification; empty if it
-    has none. evidence: that of each stage that suggests the label, if requested, ordered by contribution to the score.
-    neighbours: the documents that share the label, for each requested meta-path. contributions: with the evidence, what
-    each stage or group of features adds to the score, largest first. translated: translated names by which texts find
-    the label. estimate: how the confidence was computed; None if that is not known.
-    """
-
-    id: str
-    name: str
-    score: float
-    confidence: float | None = None
-    notation: str = ""
-    evidence: tuple[Evidence, ...] = ()
-    neighbours: tuple[NetworkEvidence, ...] = ()
-    contributions: tuple[Contribution, ...] = ()
-    translated: tuple[str, ...] = ()
-    estimate: Estimate | None = None
-
-    def __repr__(self) -> str:
-        """Return the fields that say something, as the constructor takes them.
-
-        >>> Suggestion("638.1", "Bees", 1.5)
-        Suggestion(id='638.1', name='Bees', score=1.5)
-        """
-        said = (setting.name for setting in fields(self) if getattr(self, setting.name) != setting.default)
-        return f"Suggestion({', '.join(f'{name}={getattr(self, name)!r}' for name in said)})"
-
-    def to_dict(self, text: str | None = None) -> dict[str, Any]:
-        """Return plain values for JSON, as in answers of `/api/suggest`.
-
-        text: the document's, if the suggestion is explained: this adds reasons, evidence with at most 1,000 characters
-        of each span, translated names, and how the confidence was computed.
-
-        >>> Suggestion("638.1", "Bees", 1.5).to_dict()
-        {'id': '638.1', 'name': 'Bees', 'notation': '', 'score': 1.5, 'confidence': None}
-        """
-        always = ("id", "name", "notation", "score", "confidence")
-        content = {name: getattr(self, name) for name in always}
-        return content if text is None else {**content, "reasons": [], "evidence": [], **self.explanation(text)}
-
-    def explanation(self, text: str, longest: int | None = LONGEST_SPAN) -> dict[str, Any]:
-        """Return what is known of why and how sure, as plain values: in answers of `/api/suggest` and in run files.
-
-        text: the document's. longest: characters of each span at most.
-        """
-        content = {
-            "reasons": [reason.to_json() for reason in self.reasons],
-            "evidence": [evidence.to_json(text, longest) for evidence in self.evidence],
-            "estimate": self.estimate.to_json() if self.estimate else None,
-            "neighbours": [asdict(neighbour) for neighbour in self.neighbours],
-            "translated": list(self.translated),
-        }
-        return {name: value for name, value in content.items() if value}
-
-    @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """Return the reasons in order: what raised the score most comes first; none if no evidence was requested."""
-        return reasons(self.evidence, self.contributions) if self.evidence else ()
-
-
-class Suggestions(list[Suggestion]):
-    """The suggestions of one document, best first: a list that a notebook shows as a table.
-
-    none: the probability that no label of the vocabulary fits the document; None: not estimated. text: the document's,
-    shown with its evidence marked, if the suggestions are explained; else empty. A slice is a plain list.
-    """
-
-    def __init__(self, suggestions: Iterable[Suggestion] = (), text: str = "", none: float | None = None) -> None:
-        super().__init__(suggestions)
-        self.text, self.none = text, none
-
-    def _repr_html_(self) -> str:
-        table = html_table(self._rows(), words=("id", "notation", "confidence"))
-        if not self.text:
-            return table
-        spans = [(span.start, span.end) for suggestion in self for why in suggestion.evidence for span in why.spans]
-        style = "white-space:pre-wrap;text-align:left;max-height:20em;overflow:auto"
-        return f'{table}<div style="{style}">{mark_spans(self.text, spans)}</div>'
-
-    def _rows(self) -> list[list[str]]:
-        """Return the table with its header; without notations and confidences where no suggestion has one."""
-        columns = {
-            "label": [suggestion.name for suggestion in self],
-            "id": [suggestion.id for suggestion in self],
-            "notation": [suggestion.notation for suggestion in self],
-            "score": [f"{suggestion.score:.3f}" for suggestion in self],
-            "confidence": ["" if each.confidence is None else confidence_level(each.confidence) for each in self],
-        }
-        kept = {name: cells for name, cells in columns.items() if any(cells) or name in ("label", "id", "score")}
-        return [list(kept), *map(list, zip(*kept.values(), strict=True))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +368,10 @@ class Tagger:
 
         To add some: `tagger.with_labels([*tagger.vocabulary, "Wasps"])`.
         """
-        vocabulary = self._in_languages(Vocabulary.of(labels))
+        vocabulary, own = Vocabulary.of(labels), self.vocabulary
+        are_own = (label.id in own.index and own[own.index[label.id]] == label for label in vocabulary)
+        if own.is_translated and not all(are_own):
+            vocabulary = Vocabulary(translate_names(vocabulary))
         retrievers = {name: stage.with_labels(vocabulary) for name, stage in self.retrievers.items()}
         rerankers = {name: stage.with_labels(vocabulary) for name, stage in self.rerankers.items()}
         return replace(
@@ -480,15 +381,6 @@ class Tagger:
             rerankers=share_tries(rerankers, retrievers),
             steps=tuple(step.with_labels(self.vocabulary, vocabulary) for step in self.steps),
         )
-
-    def _in_languages(self, vocabulary: Vocabulary) -> Vocabulary:
-        """With translated names, where this tagger's labels have some and these are others."""
-        own = self.vocabulary
-        if not own.is_translated or all(
-            label.id in own.index and own[own.index[label.id]] == label for label in vocabulary
-        ):
-            return vocabulary
-        return Vocabulary(translate_names(vocabulary))
 
     def restrict(self, only: Iterable[str] = (), without: Iterable[str] = ()) -> Self:
         """Return the tagger for a part of its vocabulary, which takes memory only for that part.
