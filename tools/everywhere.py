@@ -49,7 +49,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = [(processor, threads) for threads in options.threads for processor in options.processors]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # a suite keeps about one core busy, with however many threads
-        found = list(pool.map(lambda each: run_suite(*each, paths=options.paths), wanted))
+        found = list(pool.map(lambda each: run_suite(each[0], each[1], options.paths), wanted))
     report(found)
 
 

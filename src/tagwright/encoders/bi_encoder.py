@@ -192,17 +192,23 @@ class BiEncoder:
 
     @cached_once
     def fingerprint(self) -> str:
-        """Differs between folders that give different vectors: weights, tokenizer, pooling, length, precision."""
-        assert isinstance(self._source, Path)
+        """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
         version = 3  # increased when an unchanged model gives other vectors than before
         choices: tuple[object, ...] = (version, self._architecture.pooling, self.max_length, self.precision)
         if self._architecture.prompts.default:  # which was read before all texts when prompts were not part of the key
             choices = (*choices, "prompts")
         self._check_unchanged()
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
-        for file in model_files(self._source):
-            if file.stat().st_size:
-                content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
+        if isinstance(self._source, Path):
+            for file in model_files(self._source):
+                if file.stat().st_size:
+                    content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
+        elif isinstance(self._source, TokenTable):
+            content.update(self._source.tokenizer.to_str().encode() + self._source.table.tobytes())
+        else:
+            content.update(repr(self._source.tokenizer).encode())
+            for name, weights in sorted(self._source.state_dict().items()):
+                content.update(name.encode() + weights.cpu().numpy().tobytes())
         return content.hexdigest()
 
     def fertility(self, texts: Numbered) -> Floats:
