@@ -30,14 +30,12 @@ ARGUMENTS: dict[str, list[str]] = {
 }
 "The commands that write files, with what they read; each needs its output besides."
 
-FOLDERS = {
-    ("train", "output"), ("evaluate", "output"), ("batch", "output"), ("convert", "target"),
-}  # fmt: skip
+FOLDERS = {("train", "output"), ("evaluate", "output"), ("batch", "output")}
 "Paths of folders that are written, which are checked where they are claimed."
 
 READ = {
     "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "reviews", "tokens",
-    "records", "logs", "source", "label_filter", "candidates",
+    "records", "logs", "label_filter", "candidates",
 }  # fmt: skip
 "Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."
 

@@ -61,6 +61,12 @@ _WANTED: Any = {
 _NEEDED = ("model.safetensors", "config.json", "modules.json", "1_Pooling/config.json", "tokenizer.json")
 "What MiniLM cannot be read without."
 
+CONVERSION = (
+    "AutoModel (for a cross-encoder AutoModelForSequenceClassification) of transformers, "
+    "AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER)"
+)
+"What writes pickled weights as safetensors beside them; it reads tensors alone of a pickle."
+
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
 
 
@@ -84,7 +90,7 @@ def find(name: str) -> Path:
     if not encoder_module(folder) and (parts := pickled_parts(folder)):
         raise ModelError(
             f"{parts[0]}: has no safetensors weights, only pickled ones, which can run code when they are read; "
-            f"convert them: tagwright convert {folder} OUT, and {setting('encoder', 'OUT')}"
+            f"convert them, in Python: {CONVERSION}"
         )
     return folder
 
@@ -320,7 +326,8 @@ def _check_weights(name: str, files: Collection[str]) -> None:
             f'encoder "{name}": has no safetensors weights{parts and f" in {parts}"}, and pickled ones can run code '
             f'when they are read; take those that the Hub has converted: "{repository}@refs/pr/N", N being the number '
             f'of "Adding safetensors variant" at https://huggingface.co/{repository}/discussions; or: '
-            f"hf download {repository} --local-dir IN, then: tagwright convert IN OUT, and {setting('encoder', 'OUT')}"
+            f"hf download {repository} --local-dir FOLDER, then, in Python: {CONVERSION}; and "
+            f"{setting('encoder', 'FOLDER')}"
         )
 
 
