@@ -59,7 +59,7 @@ ENCODERS: Mapping[str, str] = {"e5-small-q4.bin": "tagwright.encoders.four_bit"}
 `architecture(folder)`, `read(folder)` and `write_model(folder, target)`."""
 
 READERS: Mapping[str, str] = {
-    "read_documents": "tagwright.readers.documents.files",
+    "open_sources": "tagwright.readers.documents.files",
     "corpus_of": "tagwright.readers.documents.in_memory",
     "locate_documents": "tagwright.readers.documents.in_memory",
     "read_labels": "tagwright.readers.labels.files",

@@ -66,7 +66,7 @@ def test_what_cannot_be_read_is_said_on_stderr_and_the_rest_is_printed(desk: Pat
     assert json.loads(done.stdout)["abstract"] == "They fly."
     first, second = done.stderr.splitlines()
     assert first.startswith("in/b.pdf: is no PDF file, or a damaged one (")
-    assert second == "1 of 2 files could not be read"
+    assert second == "2 files: 1 read; 1 could not be read"
 
 
 @pytest.mark.parametrize("command", ["suggest", "evaluate", "describe"])
@@ -89,7 +89,7 @@ def test_where_one_of_four_files_cannot_be_read_the_others_are_done_and_the_exit
     outcome = run(*ready)
     assert outcome.code == 3
     assert "bank" in outcome.out.casefold() or "3 documents" in outcome.out
-    assert "1 of 4 files could not be read" in caplog.messages
+    assert "4 files: 3 read; 1 could not be read" in caplog.messages
     assert run("read", "docs.jsonl").code == 0  # the count ends with its command
 
 

@@ -22,7 +22,7 @@ from tagwright.data.vocabulary import Vocabulary, label_test
 from tagwright.data.vocabulary_changes import report_changes
 from tagwright.errors import ConfigError, InputError, note_left_out
 from tagwright.readers.documents.columns import parse_columns
-from tagwright.readers.documents.files import open_sources, read_documents
+from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.files import to_vocabulary
 from tagwright.tagger import Tagger
@@ -128,7 +128,7 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
 
 def read(docs: Sequence[str], reading: Reading, chosen: Basis) -> Corpus:
     """The documents, all of which are read and checked. chosen: as for `sources`. Raises ConfigError, InputError."""
-    return read_documents(*docs, **options_of(reading), is_label=_label_test(chosen))
+    return Corpus.build(open_sources(*docs, **options_of(reading), is_label=_label_test(chosen)))
 
 
 def _label_test(chosen: Basis) -> Callable[[str], bool] | None:

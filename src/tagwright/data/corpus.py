@@ -71,8 +71,7 @@ class Corpus(Sequence[Document]):
         logged. Of several papers, unreadable ones are logged and skipped.
         """
         options = {"input_format": input_format, "encoding": encoding}
-        read: Corpus = registry.reader("read_documents")(*sources, columns={**(columns or {}), **fields}, **options)
-        return read
+        return cls.build(registry.reader("open_sources")(*sources, columns={**(columns or {}), **fields}, **options))
 
     @classmethod
     def of(cls, documents: Texts, columns: Columns | None = None, **fields: str) -> "Corpus":

@@ -146,7 +146,7 @@ def test_of_a_set_that_is_cut_off_the_whole_articles_are_kept(tmp_path: Path, ca
     with caplog.at_level(logging.WARNING):
         assert [document.id for document in read(tmp_path)] == ["17", "b.txt"]
     assert [message.partition("a.xml")[2] for message in caplog.messages[:1]] == [":26: is not XML (unclosed token)"]
-    assert caplog.messages[1] == "1 of 2 files could not be read"
+    assert caplog.messages[1] == "2 files: 1 read; 1 could not be read"
 
 
 PUBMED = """<?xml version="1.0" encoding="utf-8"?>

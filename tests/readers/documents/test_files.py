@@ -185,9 +185,9 @@ def test_of_many_papers_the_damaged_are_reported_and_the_others_read(
     caplog.clear()
     assert len(read(tmp_path / "[a-c].*")) == len(read(tmp_path / "a.txt", tmp_path / "b.txt")) == 1
     assert caplog.messages[2:] == [
-        "2 of 3 files could not be read",
+        "3 files: 1 read; 2 could not be read",
         caplog.messages[0],
-        "1 of 2 files could not be read",
+        "2 files: 1 read; 1 could not be read",
     ]
 
 

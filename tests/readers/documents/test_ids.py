@@ -83,12 +83,3 @@ def test_a_name_that_is_taken_already_is_not_given_again() -> None:
     unique = UniqueIds()
     first = [(1, Document("a")), (2, Document("a#3")), (3, Document("a")), (0, Document("a")), (0, Document("f"))]
     assert [each.id for _, each in unique.told_apart(iter(first), "f")] == ["a", "a#3", "a#2", "a#4", "f"]
-
-
-def test_hashes_are_kept_in_order_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(UniqueIds, "new", 10)
-    seen = UniqueIds()
-    assert all(seen._is_new(str(number)) for number in range(1000))
-    assert not any(seen._is_new(str(number)) for number in range(1000))
-    assert list(seen._sorted) == sorted(seen._sorted)
-    assert len(seen._sorted) > 900

@@ -14,10 +14,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tagwright.core.checked import find_nearest, show
 from tagwright.core.display import list_first, plural
@@ -70,13 +69,11 @@ def parse_columns(text: str) -> dict[str, str]:
     columns: dict[str, str] = {}
     for part in re.split(r",(?=\s*[\w-]+\s*=)", text) if text.strip() else ():
         name, equals, column = (piece.strip() for piece in part.partition("="))
-        if not (name and equals and column) or name in columns:
-            raise ConfigError(
-                f"--columns {show(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
-            )
-        near = find_nearest(name.lower(), DOCUMENT, cutoff=0.8)
-        if near and name not in DOCUMENT:
-            raise ConfigError(f"--columns {show(text)}: a field {show(name)}; did you mean {show(near)}?")
+        near = None if name in DOCUMENT else find_nearest(name.lower(), DOCUMENT, cutoff=0.8)
+        if near or not (name and equals and column) or name in columns:
+            expected = "expected each field once, as in title=Name,text=Body,labels=Codes"
+            slip = f"a field {show(name)}; did you mean {show(near)}?"
+            raise ConfigError(f"--columns {show(text)}: {slip if near else expected}")
         columns[name] = column
     return columns
 
@@ -111,14 +108,27 @@ def to_fields(
     sample = list(islice(rows, SAMPLE))
     if not sample:
         return
-    plan = _plan([row for _, row in sample], reading, Place(path, sample[0][0]), table, guess)
+    plan = _plan([row for _, row in sample], reading.columns, Place(path, sample[0][0]), table, guess)
     if plan.said:
-        say(f"{path}: {plan.said}", warn=plan.warns)
-    every = chain(sample, rows)
-    yield from plan.apply(every)
+        say(f"{path}: {plan.said}", warn=plan.guessed)
+    before, seen, continued, blank = None, set[str](), list[int](), list[int]()
+    for line, row in chain(sample, rows):
+        record = plan.apply(row, Place(path, line), reading.is_label)
+        is_blank = not any((value := record.get(name)) and value == value for name in plan.texts)
+        goes_on = plan.guessed_id and record.get("id") == before and is_blank
+        before = record.get("id")
+        if is_blank and plan.texts:
+            (continued if goes_on else blank).append(line)
+        if goes_on:
+            continue
+        if plan.guessed_id:  # such a column may hold an id twice or none: the number of the line makes it unique
+            name = str(before or "").strip()
+            record["id"] = name if name and name not in seen else f"{name}#{line}" if name else str(line)
+            seen.add(record["id"])
+        yield line, record
     for lines, problem in (
-        (plan.continued, "left out, with the id of the row above and no text"),
-        (plan.blank if table else [], "without title and text"),
+        (continued, "left out, with the id of the row above and no text"),
+        (blank if table else [], "without title and text"),
     ):
         if lines:
             _log.warning("%s: %s %s: %s", path, plural(len(lines), "row"), problem, list_first(list(map(str, lines))))
@@ -129,10 +139,7 @@ def subject_columns(sample: Sequence[Record], columns: Columns, place: Place) ->
 
     sample: rows of a table. columns: those that the user names; of columns for labels, that is the only one.
     """
-    fields, is_named = (
-        _plan(sample, Reading(columns=columns), place, table=True, guess=True).fields,
-        "labels" in columns,
-    )
+    fields, is_named = _plan(sample, columns, place, table=True, guess=True).fields, "labels" in columns
     usual = ("labels", "subject_uris", "subjects", "label")
     return {
         column: _source_of_column(column)
@@ -226,81 +233,54 @@ def parse_list(text: str) -> list[str] | None:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Plan:
-    """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed.
+class _Plan(NamedTuple):
+    """How rows become records.
 
-    formatted: fields of which some texts may hold elements that format. said: of the columns; warns: as some are known
-    by other names. sources: field or column with subjects -> the code of their vocabulary, where columns tell it;
-    chosen: that of the column that the user has named. continued, blank: the lines of rows that are left out, and of
-    those that have no text although others have.
+    fields: column -> field. markup: fields that hold HTML; formatted: those of which some texts may hold elements that
+    format. texts: fields without which a row is blank. table: as in `to_fields`. said: of the columns; guessed: as some
+    are known by other names. sources: field or column with subjects -> the code of their vocabulary, where columns tell
+    it; chosen: that of the column that the user has named.
     """
 
     fields: Mapping[str, str]
     markup: frozenset[str]
     formatted: frozenset[str]
-    table: bool
-    guessed_id: bool
     texts: frozenset[str]
-    path: Path | str
-    is_label: Callable[[str], bool] | None
-    said: str = ""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    chosen: str = ""
-    warns: bool = False
-    seen: set[str] = field(default_factory=set)
-    continued: list[int] = field(default_factory=list)
-    blank: list[int] = field(default_factory=list)
+    table: bool
+    said: str
+    guessed: bool
+    guessed_id: bool
+    sources: Mapping[str, str]
+    chosen: str
 
-    def apply(self, rows: Iterable[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
-        before: Any = None
-        for line, row in rows:
-            record = {self._name(column): value for column, value in row.items()}
-            for name in self.formatted & record.keys():
-                if isinstance(value := record[name], str):
-                    # a text of a table that is within an element is HTML even where the others of its field are not
-                    is_html = name in self.markup or (self.table and _WRAPPED.fullmatch(value))
-                    record[name] = plain_text(value) if is_html else without_tags(value, FORMATTING)
-                elif name == "labels" and isinstance(value, list):
-                    record[name] = [without_tags(each, FORMATTING) if isinstance(each, str) else each for each in value]
-            if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
-                record["labels"] = labels_in(value, Place(self.path, line), self.is_label)
-            if self.sources:
-                record = self._with_sources(record)
-            is_blank = not any((value := record.get(name)) and value == value for name in self.texts)
-            goes_on = self.guessed_id and record.get("id") == before and is_blank
-            before = record.get("id")
-            if is_blank and self.texts:
-                (self.continued if goes_on else self.blank).append(line)
-            if not goes_on:
-                yield line, self._with_own_id(record, line) if self.guessed_id else record
-
-    def _name(self, column: str) -> str:
-        taken = column in self.fields.values() and column not in self.fields
-        return f"column {column}" if taken else self.fields.get(column, column)
-
-    def _with_sources(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The subjects of several columns as labels, each with the code of its vocabulary."""
+    def apply(self, row: Record, place: Place, is_label: Callable[[str], bool] | None) -> dict[str, Any]:
+        """The row under the names of fields, its texts without HTML and its labels apart."""
+        taken = self.fields.values() - self.fields.keys()
+        names = (f"column {column}" if column in taken else self.fields.get(column, column) for column in row)
+        record = dict(zip(names, row.values(), strict=True))
+        for name in self.formatted & record.keys():
+            if isinstance(value := record[name], str):
+                # a text of a table that is within an element is HTML even where the others of its field are not
+                is_html = name in self.markup or (self.table and _WRAPPED.fullmatch(value))
+                record[name] = plain_text(value) if is_html else without_tags(value, FORMATTING)
+            elif name == "labels" and isinstance(value, list):
+                record[name] = [without_tags(each, FORMATTING) if isinstance(each, str) else each for each in value]
+        if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
+            record["labels"] = labels_in(value, place, is_label)
+        if not self.sources:
+            return record
         labels = dict[str, str]()
         for name, code in {"labels": "none", **self.sources}.items():
             value = record.pop(name, None)
             text = "" if value is None else str(value)
-            parts = value if isinstance(value, list | tuple) else split_labels(text, self.is_label)
+            parts = value if isinstance(value, list | tuple) else split_labels(text, is_label)
             for part in filter(None, map(str.strip, map(str, parts))):
                 labels.setdefault(part, code)
         told = {LABEL_SOURCE: list(labels.values()), **({CHOSEN_SOURCE: self.chosen} if self.chosen else {})}
         return {**record, "labels": list(labels), **(told if labels else {})}
 
-    def _with_own_id(self, record: dict[str, Any], line: int) -> Record:
-        """A guessed id column may hold an id twice or none: the line number then makes it unique."""
-        name = str(record.get("id") or "").strip()
-        own = name if name and name not in self.seen else f"{name}#{line}" if name else str(line)
-        self.seen.add(own)
-        return {**record, "id": own}
 
-
-def _plan(sample: Sequence[Record], reading: Reading, place: Place, table: bool, guess: bool) -> _Plan:
-    columns = reading.columns
+def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool, guess: bool) -> _Plan:
     there = list(dict.fromkeys(column for row in sample for column in row))
     given = {_column(column, there, place): name for name, column in columns.items()}
     if len(given) < len(columns):
@@ -312,8 +292,6 @@ def _plan(sample: Sequence[Record], reading: Reading, place: Place, table: bool,
     of_user = next((column for column, name in given.items() if name == "labels"), "")
     sources = {column: code for column in ([of_user] if of_user else there) if (code := _source_of_column(column))}
     sources = {} if "labels" in there or not (guess or of_user) else sources
-    chosen = sources.get(of_user, "")
-    sources = {fields.get(column, column): code for column, code in sources.items()}
     named = {fields.get(column, column): column for column in there}
     judged = [name for name in ("title", "text", "abstract") if table or name in fields.values()]
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
@@ -327,16 +305,14 @@ def _plan(sample: Sequence[Record], reading: Reading, place: Place, table: bool,
     return _Plan(
         fields=fields,
         markup=markup,
-        table=table,
         formatted=markup | ((names if table else {"title", "text", "abstract", "labels", *known.values()}) - {"id"}),
-        guessed_id="id" in known.values(),
         texts=frozenset({"title", *_TEXTS}) & names,
-        path=place.path,
-        is_label=reading.is_label,
+        table=table,
         said="; ".join(filter(None, [*said, there_unused, f"to change this: {remedy()}" if said else ""])),
-        warns=bool(said),
-        sources=sources,
-        chosen=chosen,
+        guessed=bool(said),
+        guessed_id="id" in known.values(),
+        sources={fields.get(column, column): code for column, code in sources.items()},
+        chosen=sources.get(of_user, ""),
     )
 
 
@@ -399,8 +375,12 @@ def _recognise(
         labels = labels or [column for column in free if is_among_words(column, MORE_LABELS)]
     if "title" not in {*exact, *parts}:
         _check_subject(sample, free, labels, place)
+    best = next((column for column in labels if is_among_words(column, ["labels"])), "")
+    if len(labels) > 1 and not best:
+        names = f"{', '.join(map(show, labels[:-1]))} and {show(labels[-1])}"
+        raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy(labels='...')}")
     if labels:
-        parts["labels"] = _one_of(labels, place)
+        parts["labels"] = best or labels[0]
     return {column: name for name, column in parts.items()}
 
 
@@ -415,15 +395,6 @@ def _check_subject(sample: Sequence[Record], free: Sequence[str], labels: Sequen
         remedies = " or ".join(remedy(**{name: subject}) for name in ("title", "labels"))
         beside = f"is beside {show(message)}" if message else "is without a title beside it"
         raise place.error(f"{show(subject)} {beside}: the title of a message, or its labels; say which: {remedies}")
-
-
-def _one_of(columns: Sequence[str], place: Place) -> str:
-    """The column of labels. Refuse to choose among several; one called "labels" needs no choice."""
-    best = next((column for column in columns if is_among_words(column, ["labels"])), "")
-    if len(columns) > 1 and not best:
-        names = f"{', '.join(map(show, columns[:-1]))} and {show(columns[-1])}"
-        raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy(labels='...')}")
-    return best or columns[0]
 
 
 def hint_at_labels(documents: Sequence[Document], vocabulary: Vocabulary) -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import glob
-import json
 import logging
 import os
 import re
 import shutil
 import sys
-from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from heapq import merge
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -25,9 +21,8 @@ from tagwright import registry as plugins
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import show
 from tagwright.core.display import plural
-from tagwright.data.corpus import Corpus
 from tagwright.data.texts import Columns
-from tagwright.errors import ConfigError, InputError, TagwrightError, class_and_message, note_left_out, option
+from tagwright.errors import ConfigError, InputError, class_and_message, note_left_out, option
 from tagwright.readers.account import by_suffix, say
 from tagwright.readers.documents.formats import FORMATS, Format
 from tagwright.readers.documents.plain_text import (
@@ -86,18 +81,6 @@ _CONTENTS: Mapping[str, re.Pattern[bytes]] = {
 "Catalogue records have no root element of their own: formats that are recognised by how the content begins."
 
 
-def read_documents(
-    *sources: str | Path,
-    input_format: str | None = None,
-    columns: Columns | None = None,
-    encoding: str = "",
-    is_label: Callable[[str], bool] | None = None,
-) -> Corpus:
-    """The documents of files, folders, globs or standard input, as `Corpus.read` says. is_label: see `Reading`."""
-    reading = open_sources(*sources, input_format=input_format, columns=columns, encoding=encoding, is_label=is_label)
-    return Corpus.build(reading)
-
-
 def open_sources(
     *sources: str | Path,
     input_format: str | None = None,
@@ -130,7 +113,8 @@ def open_sources(
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     left, damaged, collected, ids = list[Path](), list[InputError](), list[InputError](), UniqueIds()
     found = [file for source in sources for file in _files(str(source), input_format, left)]
-    files = _unique_names(_without_labels(found))
+    files, left = _without_labels(found, left)
+    files = _unique_names(files)
     _check_use(files, columns, encoding)
     files = [file._replace(ids=ids, alone=len(files) == 1) for file in files]
     reading = Reading(columns=columns or {}, encoding=encoding, is_label=is_label, collect=collect)
@@ -215,22 +199,21 @@ def _files(source: str, format: str | None, left: list[Path]) -> list[_File]:  #
 
 def _say_files(given: int, damaged: int, left: Sequence[Path]) -> None:
     """Say how many files were read, and which could not be or are left out."""
-    if damaged and not left:
-        say(f"{damaged:,} of {given:,} files could not be read", warn=True)
-    else:
-        named = {_suffix(path) for path in left if _by_suffix(path)}
-        parts = [f"{given - damaged:,} read", *([f"{damaged:,} could not be read"] if damaged else [])]
-        parts += [f"{len(left):,} left out: {by_suffix(map(_suffix, left), named)}"] if left else []
-        say(f"{plural(given + len(left), 'file')}: {'; '.join(parts)}", warn=bool(left))
+    named = {_suffix(path) for path in left if _by_suffix(path)}
+    parts = [f"{given - damaged:,} read", *([f"{damaged:,} could not be read"] if damaged else [])]
+    parts += [f"{len(left):,} left out: {by_suffix(map(_suffix, left), named)}"] if left else []
+    say(f"{plural(given + len(left), 'file')}: {'; '.join(parts)}", warn=bool(damaged or left))
 
 
-def _without_labels(files: list[_File]) -> list[_File]:
-    """Leave out the files that hold the labels of a document beside them, as globs match them too."""
+def _without_labels(files: list[_File], left: list[Path]) -> tuple[list[_File], list[Path]]:
+    """The files, and those that are left out, without those that hold the labels of a document beside them."""
     suffixes = {suffix for suffix, name in _SUFFIXES.items() if FORMATS[name].labelled}
     labelled = {file.path.with_suffix("") for file in files if file.path.suffix.lower() in suffixes}
-    return [
-        file for file in files if file.path.suffix not in LABELS_BESIDE or file.path.with_suffix("") not in labelled
-    ]
+
+    def is_read(path: Path) -> bool:
+        return path.suffix not in LABELS_BESIDE or path.with_suffix("") not in labelled
+
+    return [file for file in files if is_read(file.path)], list(filter(is_read, left))
 
 
 def _unique_names(files: list[_File]) -> list[_File]:
@@ -276,29 +259,19 @@ def _in_folder(folder: Path, format: str | None, left: list[Path]) -> list[_File
     named = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
     named = [(path, name) for path, name in named if not any(part[0] == "." for part in name.parts)]
     saved = {path.parent for path, _ in named if path.name == "state.json" and (path.parent / _INFO).is_file()}
-    tables = {dataset / name for dataset in saved for name in _tables_of(dataset)}
-    beside = {each / name for each in saved for name in ("state.json", _INFO)} | {each.parent / _DICT for each in saved}
-
-    def is_read(path: Path) -> bool:
-        return path not in beside and (path in tables or (path.parent not in saved and _fits(path, format)))
-
-    files = [_File(path, _id(name), None if path in tables else format) for path, name in named if is_read(path)]
+    needless = {dataset.parent / _DICT for dataset in saved}
+    files = list[_File]()
+    for path, name in named:
+        if path.parent in saved:
+            files += [_File(path, _id(name), None)] if path.match("data-*.arrow") else []
+        elif path not in needless and _fits(path, format):
+            files.append(_File(path, _id(name), format))
+        elif path not in needless:
+            left.append(path)
     if not files:
         kinds = ", ".join(sorted(_IN_FOLDERS))
         raise InputError(f"holds no files of text ({kinds}); give files of other kinds by name", folder)
-    labelled = {file.path.with_suffix("") for file in files}
-    beside |= {path for path, _ in named if path.suffix in LABELS_BESIDE and path.with_suffix("") in labelled}
-    left += [path for path, _ in named if path not in beside and not is_read(path)]
     return files
-
-
-def _tables_of(dataset: Path) -> list[str]:
-    """The names of the Arrow files of a folder that `save_to_disk` of Hugging Face wrote. Raises InputError."""
-    state = dataset / "state.json"
-    try:
-        return [file["filename"] for file in json.loads(state.read_bytes())["_data_files"]]
-    except (ValueError, LookupError, TypeError):
-        raise InputError("is no state of a saved dataset, expected the names of its Arrow files", state) from None
 
 
 def _fits(path: Path, format: str | None) -> bool:  # noqa: A002
@@ -399,8 +372,6 @@ def _read_registered(name: str, path: Path, _reading: Reading) -> Iterator[Locat
             yield 0, document
     except InputError as error:
         raise error if error.path else InputError(error.problem, path, error.line) from None
-    except TagwrightError:
-        raise
     except Exception as error:  # the code of another package may fail in any way
         raise InputError(f"cannot be read by the package {package} ({class_and_message(error)})", path) from error
 
@@ -463,14 +434,11 @@ class UniqueIds:
     """The ids of the documents that are read together, in the order of their files.
 
     They come from a catalogue or a publisher and not from the user. Exports repeat them: harvests overlap, and a record
-    that is too long is split into several of the same number. Of each id 8 bytes are kept, its hash. new: how many are
-    in a set before they are sorted.
+    that is too long is split into several of the same number. Only hashes of the ids are kept.
     """
 
-    new = 1 << 16
-
     def __init__(self) -> None:
-        self._sorted, self._new = array("q"), set[int]()
+        self._seen = set[int]()
         self._first, self._repeated, self._numbers = "", 0, count(2)
 
     def told_apart(self, documents: Iterator[Located], file: str) -> Iterator[Located]:
@@ -500,12 +468,6 @@ class UniqueIds:
 
     def _is_new(self, id_: str) -> bool:
         """Whether the id is new; it is known from now on."""
-        value = hash(id_)
-        at = bisect_left(self._sorted, value)
-        if value in self._new or (at < len(self._sorted) and self._sorted[at] == value):
-            return False
-        self._new.add(value)
-        if len(self._new) > max(self.new, len(self._sorted) // 8):
-            self._sorted = array("q", merge(self._sorted, sorted(self._new)))
-            self._new.clear()
-        return True
+        before = len(self._seen)
+        self._seen.add(hash(id_))
+        return len(self._seen) > before
