@@ -333,5 +333,5 @@ def test_one_value_is_no_collection_of_labels() -> None:
         to_vocabulary(5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="the labels y are 5, expected a list for each document"):
         list(with_labels([Document("1")], 5))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="y has labels for 1 document, but there are more"):
+    with pytest.raises(InputError, match="y has labels for fewer documents"):
         list(with_labels([Document("1"), Document("2")], [["a"]]))

@@ -85,7 +85,6 @@ def test_a_training_file_of_fasttext_is_no_text(tmp_path: Path) -> None:
         ("a.txt", "1 3 10:0.5 12:1.5\n2 10:0.4 11:1\n", "numbers"),
         ("a.txt", "1 |text bees fly\n2 1.0 'a |text taxes\n", "Vowpal Wabbit"),
         ("a.txt", "1:1 4:0.5 | bees:2 fly:1\n2:1 | taxes:1\n", "Vowpal Wabbit"),
-        ("a.txt", "% Bees\n@RELATION bees\n\n@attribute text string\n@data\n'Bees fly',1\n", "Weka (ARFF)"),
         ("a.txt", "Bees B-INSECT\nfly O\n\nTaxes\tNNS\tB-TAX\nrise VB O\n", "CoNLL, with a word in each line"),
     ],
 )
@@ -95,7 +94,8 @@ def test_training_files_of_other_tools_are_refused_with_advice(
     """As a file, and on standard input, where there is no name."""
     message = refusal(written(tmp_path, content, name))
     assert message.startswith(f"{name}: is a training file of {kind}")
-    assert message.endswith('write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file')
+    remedy = "train_raw_texts.txt" if "numbers (" in message else '"labels": ["..."]} in a .jsonl file'
+    assert message.endswith(remedy)
 
     class Stdin:
         buffer = io.BytesIO(content.encode())

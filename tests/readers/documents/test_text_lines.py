@@ -192,7 +192,7 @@ def test_sparse_numbers_of_the_repository_are_refused_with_what_to_download(pack
     content = b"2 3 3\n0,1 0:1.0 1:0.5\n2 2:1.0\n"
     path = tmp_path / ("train.txt.gz" if packed else "train.txt")
     path.write_bytes(gzip.compress(content) if packed else content)
-    said = f"{path.name}: holds numbers of labels and words (Extreme Classification Repository), and no text; download"
+    said = f"{path.name}: is a training file of numbers (SVMlight, LIBSVM, XMC, PECOS)"
     assert refusal(path).startswith(said)
     assert refusal(path, input_format="text").startswith(said)
     assert refusal(path, input_format="lines").startswith(f"{path.name}: does not say by its name")

@@ -100,12 +100,12 @@ def _converter_for(record: Record) -> Callable[[Record, Place, str, Counter[str]
 def _from_task(task: Record, place: Place, question: str, unused: Counter[str]) -> Record:
     data, answers = _object(task, "data", place), list[list[str]]()
     unused.update(task.keys() - {"id", "data", "annotations"})
-    for annotation in _list(task.get("annotations"), "annotations", place):
+    for annotation in _list(task.get("annotations") or [], dict, "annotations is", place):
         if annotation.get("was_cancelled"):
             unused["cancelled annotations"] += 1
             continue
         labels = list[str]()
-        for result in _list(annotation.get("result"), "result", place):
+        for result in _list(annotation.get("result") or [], dict, "result is", place):
             if result.get("type") in ("choices", "taxonomy") and question in ("", result.get("from_name")):
                 labels += _read_choices(result, place)
             else:
@@ -121,18 +121,18 @@ def _read_choices(result: Record, place: Place) -> list[str]:
     chosen = value.get(kind)
     if kind == "taxonomy" and isinstance(chosen, list) and all(isinstance(path, list) and path for path in chosen):
         chosen = [path[-1] for path in chosen]
-    return _labels(chosen, f"{kind} is", place)
+    return _list(chosen, str, f"{kind} is", place)
 
 
 def _from_record(record: Record, place: Place, question: str, unused: Counter[str]) -> Record:
     answers = dict[str, list[str]]()  # by user
     unused.update(record.keys() - {"id", "fields", "responses", "metadata"})
     for name, responses in _object(record, "responses", place).items():
-        for response in _list(responses, name, place):
+        for response in _list(responses or [], dict, f"{name} is", place):
             value = response.get("value")
             is_submitted = response.get("status", "submitted") == "submitted"
             if is_submitted and (name == question or (not question and isinstance(value, list))):
-                labels = _labels([value] if isinstance(value, str) else value, f"the response to {name} is", place)
+                labels = _list([value] if isinstance(value, str) else value, str, f"the response to {name} is", place)
                 answers.setdefault(str(response.get("user_id")), []).extend(labels)
             else:
                 unused[f"responses to {name}" if is_submitted else f"responses that are {response['status']}"] += 1
@@ -165,14 +165,9 @@ def _object(record: Record, key: str, place: Place) -> Record:
     return value
 
 
-def _list(value: Any, name: str, place: Place) -> list[Record]:
-    objects = value or []
-    if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):
-        raise place.error(f"{name} is {show(objects)}, expected a list of objects; export the file again, as JSON")
-    return objects
-
-
-def _labels(value: object, what: str, place: Place) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
-        raise place.error(f"{what} {show(value)}, expected a list of labels; export the file again, as JSON")
-    return value
+def _list(values: Any, kind: type, what: str, place: Place) -> list[Any]:
+    """The values, if they are a list of texts, which are labels, or else of objects. Raises InputError."""
+    if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
+        items = "labels" if kind is str else "objects"
+        raise place.error(f"{what} {show(values)}, expected a list of {items}; export the file again, as JSON")
+    return values

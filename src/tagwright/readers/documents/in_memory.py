@@ -90,14 +90,17 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
             "tagwright.sklearn"
         )
     listed, missing, unlabelled = _items(labels, "labels y are", "a list for each document"), object(), list[str]()
-    for count, (document, own) in enumerate(zip_longest(documents, listed, fillvalue=missing)):
-        if not isinstance(document, Document):
-            raise InputError(f"y has labels for more than the {count} documents; give a list for each")
-        if own is missing:
-            raise InputError(f"y has labels for {plural(count, 'document')}, but there are more; give a list for each")
+    for row, (document, own) in enumerate(zip_longest(documents, listed, fillvalue=missing), 1):
+        if not isinstance(document, Document) or own is missing:
+            which = "fewer" if own is missing else "more"
+            raise InputError(f"y has labels for {which} documents than there are, {row - 1:,}; give a list for each")
         if is_nan(own):
-            unlabelled.append(str(count + 1))
-        yield _with_given_labels(document, () if is_nan(own) else own, count + 1)
+            unlabelled.append(str(row))
+        several = () if is_nan(own) else parse_list(own) if isinstance(own, str) else own
+        ids = [own] if several is None and own is not None else several
+        if not isinstance(ids, Iterable):
+            raise InputError(f"y of document {row} is {show(own)}, expected a list of ids or names of labels")
+        yield relabel_document(document, dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label)))
     if unlabelled:
         _log.warning("y: %s without labels: %s", plural(len(unlabelled), "row"), list_first(unlabelled))
 
@@ -122,15 +125,6 @@ def _is_mark(value: object) -> bool:
     """Whether a value of a matrix says that a label is there or not, as no id does."""
     is_whole = isinstance(value, Integral | str)
     return value in (-1, 0, 1, "0", "1") if is_whole else isinstance(value, Real)
-
-
-def _with_given_labels(document: Document, labels: Any, position: int) -> Document:
-    ids = labels
-    if isinstance(labels, str):
-        ids = [labels] if (several := parse_list(labels)) is None else several
-    if ids is None or not isinstance(ids, Iterable):
-        raise InputError(f"y of document {position} is {show(labels)}, expected a list of ids or names of labels")
-    return relabel_document(document, dict.fromkeys(clean(str(label)) for label in ids if not is_missing(label)))
 
 
 def records_in(

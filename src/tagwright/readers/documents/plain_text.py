@@ -27,28 +27,22 @@ def read_text(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
 
 
 _TRAINING_LINES: Mapping[str, str] = {
-    "fastText": r"(?:.*\s)?__label__\S",
-    "numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words": (
+    "a training file of fastText": r"(?:.*\s)?__label__\S",
+    "a training file of numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words, expected a text; give the raw "
+    "texts of the data set, such as trn.json.gz, X.trn.txt or train_raw_texts.txt": (
         r"(?:[-+]?\d+(?:\.\d+)?(?:[, ][-+]?\d+(?![\d:.]))*(?=\s))?(?:\s*(?:qid|\d+):[-+\d.eE]+){2,}\s*(?:#.*)?$"
         r"|[-+]?\d+(?:\.\d+)?(?:,[-+]?\d+)*\s+\d+:[-+\d.eE]+\s*(?:#.*)?$"
     ),
-    "PECOS, with numbers of labels before each text": r"\d+(?:,(?:\d{1,2}|\d{4,}))*\t\S",
-    "Vowpal Wabbit": r"-?\d[-\d.,: ]*(?:'\S+ ?)?\|(?:[a-z]\w*(?::[\d.]+)? | .*\b[a-z]\w{0,30}:-?\d)",
-    "CoNLL, with a word in each line": r".*\s(?:O|[BIES]-\S+)$",
+    "a training file of PECOS, with numbers of labels before each text": r"\d+(?:,(?:\d{1,2}|\d{4,}))*\t\S",
+    "a training file of Vowpal Wabbit": r"-?\d[-\d.,: ]*(?:'\S+ ?)?\|(?:[a-z]\w*(?::[\d.]+)? | .*\b[a-z]\w{0,30}:-?\d)",
+    "a training file of CoNLL, with a word in each line": r".*\s(?:O|[BIES]-\S+)$",
     "MARC as text, expected a text; convert it to MARC or MARCXML": r"=(?:LDR|\d{3})  |\d{9} (?:LDR|FMT|\d{3})",
     "EndNote's own export, expected a text; export it as RIS": r"%[A-Z0-9@!] \S",
 }
-"Other tools, or what else a file is and what to do -> what its lines begin with."
+"What else a file is, and what to do unless its lines may be written as JSON -> what its lines begin with."
 
 _TRAINING_NAMES = r"[XYZ]\.(?:trn|tst|val)\.txt|(?:train|test|trn|tst|valid|val)[-_](?:raw[-_])?(?:texts|labels)\.txt"
 "Names of files of XR-Transformer, PECOS and AttentionXML that hold a document, or its labels, in each line."
-
-_SPARSE = (
-    "holds numbers of labels and words (Extreme Classification Repository), and no text; download its raw text there "
-    "(trn.json.gz, tst.json.gz, lbl.json.gz), or the texts of PECOS (X.trn.txt, Y.trn.npz) or AttentionXML "
-    "(train_raw_texts.txt, train_labels.txt)"
-)
-"A training file that begins with the numbers of its documents, features and labels."
 
 
 def refuse_training_file(text: str, path: Path) -> None:
@@ -57,23 +51,19 @@ def refuse_training_file(text: str, path: Path) -> None:
     Most of the first lines tell it, after one that may hold the numbers of documents, features and labels; or the name.
     """
     lines = [line.strip() for line in text[:100_000].split("\n")[:50] if line.strip()]
-    if len(lines) > 1 and re.fullmatch(_TRAINING_NAMES, path.name.removesuffix(".gz")):
-        kind = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
-        instead = f"give the texts, X.trn.txt or train_texts.txt: {option('input_format', 'lines')}"
-        raise InputError(f"is a training file of {kind}, expected a text; {instead}", path)
-    numbers = re.fullmatch(r"\d+[ \t]+\d+([ \t]+\d+)?", lines[0]) if len(lines) > 1 else None
-    lines = lines[1:] if numbers else lines
-    is_arff = re.search(r"(?ims)^@relation\s.*^@(?:attribute|data)\b", "\n".join(lines))
+    several = lines[1:]
+    lines = several if several and re.fullmatch(r"\d+[ \t]+\d+([ \t]+\d+)?", lines[0]) else lines
     matching = {kind: sum(bool(re.match(begin, line)) for line in lines) for kind, begin in _TRAINING_LINES.items()}
-    is_most = (kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0)
-    kind = "Weka (ARFF)" if is_arff else next(is_most, "")
-    if numbers and numbers[1] and kind.startswith("numbers"):
-        raise InputError(_SPARSE, path)
-    if not kind or (kind.startswith("PECOS") and not any(re.match(r"\d+,", line) for line in lines)):
-        return
-    instead = 'write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file'
-    is_export = "expected a text" in kind
-    raise InputError(f"is {kind}" if is_export else f"is a training file of {kind}, expected a text; {instead}", path)
+    kind = next((kind for kind, count in matching.items() if 5 * count >= 4 * len(lines) > 0), "")
+    if "PECOS, with" in kind and not any(re.match(r"\d+,", line) for line in lines):
+        kind = ""
+    if several and re.fullmatch(_TRAINING_NAMES, path.name.removesuffix(".gz")):
+        tools = "another tool (XR-Transformer, PECOS, AttentionXML), with a document or its labels in each line"
+        texts = f"X.trn.txt or train_texts.txt: {option('input_format', 'lines')}"
+        kind = f"a training file of {tools}, expected a text; give the texts, {texts}"
+    if kind:
+        as_json = ', expected a text; write its lines as {"title": "...", "labels": ["..."]} in a .jsonl file'
+        raise InputError(f"is {kind}{'' if 'expected a text' in kind else as_json}", path)
 
 
 def parse_text(text: str) -> Document:

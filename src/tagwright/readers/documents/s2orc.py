@@ -11,7 +11,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from tagwright.core.checked import show
 from tagwright.readers.documents.markup import without_citations
@@ -72,11 +72,11 @@ def _list_authors(record: _Object) -> dict[str, Any]:
     entries = [value for value in _object(parse, "bib_entries").values() if isinstance(value, Mapping)]
     abstract = record.get("abstract") or metadata.get("abstract") or parse.get("abstract")
     if isinstance(abstract, list):
-        abstract = "\n\n".join(_without_reference_numbers(part) for part in _objects(abstract, "abstract", "text"))
+        abstract = "\n\n".join(_without_reference_numbers(part) for part in _objects(abstract, "abstract"))
     return {
         "title": head.get("title"),
         "abstract": abstract,
-        "blocks": list(_from_parts(_objects(parse.get("body_text"), "body_text", "text"))),
+        "blocks": list(_from_parts(_objects(parse.get("body_text"), "body_text"))),
         "metadata": {
             "author": _authors(head.get("authors")),
             "venue": _values(head.get("venue") or head.get("journal")),
@@ -145,26 +145,22 @@ class _Notes:
     """A text with notes about its parts; the notes of one kind are a list, or a list written as JSON in a string."""
 
     def __init__(self, text: object, annotations: _Object) -> None:
-        if not isinstance(text, str):
-            raise ValueError(f"content.text is {show(text)}, expected a text")
-        self.text, self._annotations = text, annotations
+        _check(isinstance(text, str), "content.text is", text, "a text")
+        self.text, self._annotations = str(text), annotations
         self._cited = [span[:2] for span in self.spans("bibref")]
 
     def spans(self, kind: str) -> list[_Span]:
         """The spans of the parts of this kind, in order."""
-        found = self._annotations.get(kind) or []
-        if isinstance(found, str):
-            try:
-                found = json.loads(found)
-            except (ValueError, RecursionError):
-                raise ValueError(f"annotations.{kind} is {show(found)}, expected a list as JSON") from None
-        spans = list[_Span]()
-        for entity in _objects(found, f"annotations.{kind}"):
-            try:
-                attributes, start, end = entity.get("attributes"), int(entity["start"]), int(entity["end"])
-            except (KeyError, TypeError, ValueError, OverflowError):
-                raise ValueError(f"annotations.{kind} holds {show(entity)}, expected start and end") from None
-            spans.append((max(start, 0), max(end, 0), attributes if isinstance(attributes, Mapping) else {}))
+        found = self._annotations.get(kind)
+        try:
+            entities = (json.loads(found) if isinstance(found, str) else found) or []
+            spans = [
+                (max(int(each["start"]), 0), max(int(each["end"]), 0), _mapping(each.get("attributes")))
+                for each in entities
+            ]
+        except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError):
+            expected = "a list of objects with start and end"
+            raise ValueError(f"annotations.{kind} is {show(found)}, expected {expected}") from None
         return sorted(spans, key=lambda span: span[:2])
 
     def texts(self, kind: str) -> list[str]:
@@ -208,8 +204,7 @@ def _authors(value: object) -> list[str]:
 
 def _listed_work(entry: _Object) -> str:
     """The id of the record that the entry was matched to, or else its DOI or PubMed id."""
-    other = entry.get("other_ids")
-    ids = other if isinstance(other, Mapping) else {}
+    ids = _mapping(entry.get("other_ids"))
     link = _first_value(entry.get("link") or entry.get("links"))
     return link or work_id({kind: _first_value(names) for kind, names in ids.items()})
 
@@ -226,19 +221,26 @@ def _unique_values(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, values)))
 
 
+def _mapping(value: object) -> _Object:
+    return value if isinstance(value, Mapping) else {}
+
+
 def _object(record: _Object, key: str) -> _Object:
     value = record.get(key) or {}
-    if not isinstance(value, Mapping):
-        raise ValueError(f"{key} is {show(value)}, expected an object")
-    return value
+    _check(isinstance(value, Mapping), f"{key} is", value, "an object")
+    return _mapping(value)
 
 
-def _objects(value: object, key: str, text: str = "") -> list[_Object]:
-    """A list of objects, each with the required text, if any."""
-    value = value or []
-    if not isinstance(value, list):
-        raise ValueError(f"{key} is {show(value)}, expected a list of objects")
-    for each in value:
-        if not isinstance(each, Mapping) or (text and not isinstance(each.get(text), str)):
-            raise ValueError(f"{key} holds {show(each)}, expected an object{f' with {text}' if text else ''}")
-    return value
+def _objects(value: object, key: str) -> list[_Object]:
+    """A list of objects, each with a text."""
+    objects = value or []
+    _check(isinstance(objects, list), f"{key} is", objects, "a list of objects")
+    listed = cast("list[_Object]", objects)
+    for each in listed:
+        _check(isinstance(_mapping(each).get("text"), str), f"{key} holds", each, "an object with text")
+    return listed
+
+
+def _check(is_right: bool, what: str, value: object, expected: str) -> None:
+    if not is_right:
+        raise ValueError(f"{what} {show(value)}, expected {expected}")
