@@ -100,10 +100,7 @@ def test_a_missing_cell_of_a_column_is_an_empty_document_and_counted(
 def test_nan_is_no_text_no_label_and_no_metadata(caplog: pytest.LogCaptureFixture) -> None:
     nan = float("nan")
     rows = [{"text": "Bees", "labels": nan, "by": nan}, {"text": nan, "labels": ["a"], "by": "Ann"}]
-    assert list(Corpus.of(rows)) == [
-        Document("1", "", "Bees"),
-        Document("2", metadata={"by": ("Ann",)}, labels=("a",)),
-    ]
+    assert list(Corpus.of(rows)) == [Document("1", "", "Bees"), Document("2", metadata={"by": ("Ann",)}, labels=("a",))]
     assert caplog.messages == ["records: 1 row without title and text: 2"]
 
 

@@ -181,14 +181,10 @@ def test_strings_of_bibtex_are_written_out(tmp_path: Path) -> None:
     ]
 
 
-def test_a_string_of_bibtex_cannot_grow_without_bound(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Of 14 characters 128 times are too many, and so are its name twice (4) 256 times."""
+def test_a_string_of_bibtex_cannot_grow_without_bound(tmp_path: Path) -> None:
     names = ["@string{a0 = {bees bees bees}}", *(f"@string{{a{n} = a{n - 1} # a{n - 1}}}" for n in range(1, 40))]
     path = written(tmp_path, "\n".join([*names, "@misc{a, title = a39}"]), "x.bib")
     assert len(read(path)[0].title) <= bibliographies.LONGEST_STRING
-    assert {message.partition(" characters")[0] for message in caplog.messages} == {
-        f"{path}:{line}: left out: is a string of more than 1,000" for line in (8, 17, 26, 35)
-    }
 
 
 CSL = {

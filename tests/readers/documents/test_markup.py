@@ -172,10 +172,7 @@ CASES = {
         "CO2 SO4 Ca2+ H2O",
         ("csl", "ris", "csv", "jsonl", "marcxml", "pubmed", "dublin_core"),
     ),
-    r"CO$_2$, \(H_2O\), $\alpha_i$": (
-        "CO2 H2O alpha i",
-        ("html", "jats", "tei", "csl", "csv", "marcxml", "pubmed"),
-    ),
+    r"CO$_2$, \(H_2O\), $\alpha_i$": ("CO2 H2O alpha i", ("html", "jats", "tei", "csl", "csv", "marcxml", "pubmed")),
     # no markup
     "from $5_000 to $6_000, $my_name$ &c": ("from 5 000 to 6 000 my name c", ("csl", "ris", "csv", "jsonl")),
     "&lt; is &amp;lt;, &lt;b&gt; is bold": ("is lt b is bold", ("csl", "ris", "csv", "jsonl")),

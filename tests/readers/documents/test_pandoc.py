@@ -198,10 +198,7 @@ def field(properties: str, content: str) -> str:
     ("body", "text"),
     [
         (f"<w:p>{run('The or')}{BOX}{run('chard')}</w:p>", "The orchard\n\nHoney bees"),
-        (
-            f"<w:tbl><w:tr><w:tc><w:p>{run('Wax')}<w:ins>{BOX}</w:ins></w:p></w:tc></w:tr></w:tbl>",
-            "Wax Honey bees",
-        ),
+        (f"<w:tbl><w:tr><w:tc><w:p>{run('Wax')}<w:ins>{BOX}</w:ins></w:p></w:tc></w:tr></w:tbl>", "Wax Honey bees"),
         (field(CONTENTS.format("Table of Contents"), paragraph("Wings 3")) + paragraph("They fly."), "They fly."),
         (field(CONTENTS.format("Cover Pages"), paragraph("Bees")), "Bees"),
         (field(PROMPT, paragraph("Click here.")) + f"<w:p>{run('In: ')}{field(PROMPT, run('Choose.'))}</w:p>", "In:"),

@@ -133,10 +133,7 @@ def test_forms_of_records_and_texts_that_are_not_read_are_refused_with_advice(
         ("PT\tAU\tTI\tDE\tSO\tUT\nJ\tLow, A\tBees\tWings\tZoo\tWOS:1\n", ["Bees"]),
         ("@article{low,\n title = {Bees},\n keywords = {Wings},\n}\n", ["Bees"]),
         ("<!DOCTYPE html>\n<html><title>Bees</title><script>var taxes</script><p>They fly.</html>", ["Bees"]),
-        (
-            "<?xml version='1.0'?><x><dc xmlns='http://purl.org/dc/elements/1.1/'><title>Bees</title></dc></x>",
-            ["Bees"],
-        ),
+        ("<?xml version='1.0'?><x><dc xmlns='http://purl.org/dc/elements/1.1/'><title>Bees</title></dc></x>", ["Bees"]),
     ],
 )
 def test_what_is_no_text_is_read_as_what_it_is_also_under_the_name_of_a_text(

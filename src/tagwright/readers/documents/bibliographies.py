@@ -2,7 +2,6 @@
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,14 +9,12 @@ from typing import Any, NamedTuple
 from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.account import say_unused
-from tagwright.readers.documents.catalogue import Record, Remarks, Subject, label_by_field, to_documents
+from tagwright.readers.documents.catalogue import Record, Remarks, Subject, to_documents
 from tagwright.readers.documents.pandoc import latex_texts
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
-from tagwright.readers.documents.tags import without_markup
-from tagwright.readers.limits import PLAIN, Reading, convert_errors, largest_document, leave_out_unreadable, too_large
-from tagwright.readers.lines import Place, json_objects, open_lines, open_text
+from tagwright.readers.limits import PLAIN, Reading, convert_errors, largest_document, too_large
+from tagwright.readers.lines import json_objects, open_lines, open_text
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -66,8 +63,9 @@ _DIALECTS = (
     _Dialect(re.compile(r"(?=.{4}-)([A-Z]{2,4}) *-(?: (.*))?"), _PUBMED, "PMID", end=""),
     _Dialect(re.compile(r"([A-Z][A-Z0-9])(?: (.*))?"), _WEB_OF_SCIENCE, "PT"),
 )
+_BEGINNINGS = {dialect.begin for dialect in _DIALECTS}
 LONGEST_STRING = 1000
-"The most characters of an @string of BibTeX; longer ones could make a text grow without bound."
+"The characters of an @string of BibTeX that are read; longer ones could make a text grow without bound."
 _log = logging.getLogger(__name__)
 
 
@@ -84,13 +82,12 @@ def read_ris(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
 def _references(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
     dialect: _Dialect | None = None
     begin, left, outside, fields = 0, 0, list[int](), list[tuple[str, list[str]]]()
-    unused = Counter[str]()
     for number, line in open_lines(path, "leave out", reading):
         dialect = dialect or next((each for each in _DIALECTS if each.split(line)[0] == each.begin), None)
         tag, text = dialect.split(line) if dialect else ("", line)
         if dialect and tag and tag in (dialect.begin, dialect.end):
             if fields and left >= 0:
-                yield begin, _read_tagged_fields(fields, dialect, unused)
+                yield begin, _of_tagged_fields(fields, dialect)
             begin, left, fields = number, largest_document(), [(tag, [text])] if tag == dialect.begin else []
         elif fields and left >= 0:
             left -= len(line) + 1
@@ -103,28 +100,26 @@ def _references(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
         elif not fields and not re.fullmatch(r"\d*\.?|(?:FN|VR) .*|EF", line.strip()):  # number, head, end
             outside.append(number)
     if dialect and fields and left >= 0:
-        yield begin, _read_tagged_fields(fields, dialect, unused)
-    say_unused(path, unused)
+        yield begin, _of_tagged_fields(fields, dialect)
     if outside:
         _log.warning("%s:%d: passed over: %s outside of references", path, outside[0], plural(len(outside), "line"))
 
 
-def _read_tagged_fields(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect, unused: Counter[str]) -> Record:
+def _of_tagged_fields(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dialect) -> Record:
     values = dict[str, list[str]]()
     for tag, lines in fields:
         wrapped = dialect.names is not _NAMES and tag not in _SEPARATORS
         values.setdefault(tag, []).append((" " if wrapped else "\n").join(map(str.strip, lines)))
-    document = _document(values, unused, dialect.names)
-    unused.pop(dialect.begin, None)
-    headings = (heading.partition("/")[0].strip("* ") for heading in values.get("MH", ()) if "label" in dialect.names)
-    return Record(document, [Subject("mesh", (), heading) for heading in headings])
+    headings = values.get("MH", ()) if dialect.names is _PUBMED else ()
+    subjects = [Subject("mesh", (), heading.partition("/")[0].strip("* ")) for heading in headings]
+    return _record(values, dialect.names)._replace(subjects=subjects)
 
 
 def read_bibtex(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Each entry of a BibTeX or BibLaTeX file as a document, with the line on which it begins; its key is the id.
 
     Metadata: author, keyword, language, year, publisher, venue, note. LaTeX in values becomes text. Entries that cannot
-    be read are left out. reading: as in `catalogue.label_by_field`. Raises InputError with the line if none can.
+    be read are left out. reading: as in `catalogue.to_documents`, which also says what is raised.
     """
     require("reading BibTeX", "bibtexparser", path=path)
     from bibtexparser.entrypoint import parse_string
@@ -132,39 +127,28 @@ def read_bibtex(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
 
     with convert_errors("is no BibTeX, or damaged", "bibtexparser", path):
         blocks = parse_string(open_text(path, reading), parse_stack=[]).blocks
-    strings, found, unused = dict[str, str](), list[tuple[Place, Entry] | InputError](), Counter[str]()
+    strings, found = dict[str, str](), list[tuple[int, Entry] | InputError]()
     for block in blocks:
-        place = Place(path, (block.start_line or 0) + 1)
+        line = (block.start_line or 0) + 1
         if isinstance(block, ParsingFailedBlock) and not isinstance(block.ignore_error_block, Entry):
-            found.append(place.error(f"is no entry of BibTeX ({one_line(str(block.error))})"))
+            found.append(InputError(f"is no entry of BibTeX ({one_line(str(block.error))})", path, line))
         elif isinstance(block, String):
-            strings[block.key.lower()] = text = _written_out(str(block.value), strings)
-            if len(text) > LONGEST_STRING:
-                del strings[block.key.lower()]
-                problem = f"is a string of more than {LONGEST_STRING:,} characters, and not written out"
-                found.append(place.error(problem))
+            strings[block.key.lower()] = _written_out(str(block.value), strings)[:LONGEST_STRING]
         elif isinstance(entry := getattr(block, "ignore_error_block", block), Entry):
             for field in entry.fields:
                 field.value = re.sub(r"(?<!\\)%", r"\\%", _written_out(str(field.value), strings))
-            found.append((place, entry))
+            found.append((line, entry))
     values = (field.value for each in found if isinstance(each, tuple) for field in each[1].fields)
     marked_up = [text for text in dict.fromkeys(values) if not re.fullmatch(r"[\w\s.,:;()/-]*", text)]
     texts = latex_texts(marked_up, path)
 
-    def documents() -> Iterator[Located | InputError]:
-        for each in found:
-            if isinstance(each, InputError):
-                yield each
-                continue
-            place, entry = each
-            values = {field.key.lower(): [texts.get(field.value, field.value)] for field in entry.fields}
-            for role in {"author", "editor"} & values.keys():
-                values[role] = re.split(r"\s+and\s+", values[role][0])
-            document = without_markup(_document(values | {"id": [entry.key]}, unused))
-            yield place.line or 0, label_by_field(document, reading.columns)
+    def to_record(entry: Entry) -> Record:
+        values = {field.key.lower(): [texts.get(field.value, field.value)] for field in entry.fields}
+        for role in {"author", "editor"} & values.keys():
+            values[role] = re.split(r"\s+and\s+", values[role][0])
+        return _record(values | {"id": [entry.key]})
 
-    yield from leave_out_unreadable(documents(), reading)
-    say_unused(path, unused)
+    return to_documents(found, to_record, Remarks(path), reading)
 
 
 def _written_out(value: str, strings: Mapping[str, str]) -> str:
@@ -190,7 +174,7 @@ def read_csl(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
 
     Raises InputError, with the position for an item that is not one.
     """
-    yield from of_csl(json_objects(path, reading), path)
+    return of_csl(json_objects(path, reading), path, reading)
 
 
 def is_csl(item: Mapping[str, Any]) -> bool:
@@ -201,20 +185,20 @@ def is_csl(item: Mapping[str, Any]) -> bool:
     return "type" in item and (named or isinstance(item.get("issued"), dict))
 
 
-def of_csl(items: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Located]:
-    """Items of CSL JSON, each with its position; what has no text is left out."""
-    unused = Counter[str]()
-    for position, item in items:
-        first = ((name, value[0] if isinstance(value, list) and value else value) for name, value in item.items())
-        values = {name: [str(value)] for name, value in first if isinstance(value, str | int)}  # Crossref has lists
-        unused.update(item.keys() - values.keys() - {"author", "editor", "issued"})
-        for role in ("author", "editor"):
-            names = item.get(role)
-            values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
-        issued = item.get("issued")
-        values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
-        yield position, without_markup(_document(values, unused))
-    say_unused(path, unused)
+def of_csl(items: Iterable[tuple[int, Mapping[str, Any]]], path: Path, reading: Reading) -> Iterator[Located]:
+    """Items of CSL JSON, each with its position."""
+    return to_documents(items, _of_item, Remarks(path), reading)
+
+
+def _of_item(item: Mapping[str, Any]) -> Record:
+    first = ((name, value[0] if isinstance(value, list) and value else value) for name, value in item.items())
+    values = {name: [str(value)] for name, value in first if isinstance(value, str | int)}  # Crossref has lists
+    for role in ("author", "editor"):
+        names = item.get(role)
+        values[role] = [_csl_name(part) for part in names if part] if isinstance(names, list) else []
+    issued = item.get("issued")
+    values["issued"] = [str(part) for part in issued.values()] if isinstance(issued, dict) else []
+    return _record({**dict.fromkeys(item, ()), **values})
 
 
 def _csl_name(name: object) -> str:
@@ -223,18 +207,11 @@ def _csl_name(name: object) -> str:
     return str(name.get("literal") or ", ".join(str(name[part]) for part in ("family", "given") if name.get(part)))
 
 
-def _document(
-    values: Mapping[str, Sequence[str]], unused: Counter[str], known: Mapping[str, tuple[str, ...]] = _NAMES
-) -> Document:
-    """The document of a reference. values: by the names that its format has for them. known: see `_NAMES`.
-
-    unused: counts the others.
-    """
-    unused.update(values.keys() - {name for names in known.values() for name in names})
+def _record(values: Mapping[str, Sequence[str]], known: Mapping[str, tuple[str, ...]] = _NAMES) -> Record:
+    """The record of a reference. values: by the names that its format has for them. known: see `_NAMES`."""
     found = dict[str, list[str]]()
     for field in _NAMES:
-        names = known.get(field, ())
-        held = [name for name in names if values.get(name)]
+        held = [name for name in known.get(field, ()) if values.get(name)]
         held = held if field == "author" and known is _NAMES else held[:1]
         found[field] = [
             part for name in held for text in values[name] for part in re.split(_SEPARATORS.get(name, "$^"), text)
@@ -243,4 +220,6 @@ def _document(
     lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
     id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
     one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
-    return Document(id_, title, abstract, metadata=keep_present(**lines, **one))
+    document = Document(id_, title, abstract, metadata=keep_present(**lines, **one))
+    unused = values.keys() - {name for names in known.values() for name in names} - _BEGINNINGS
+    return Record(document, (), unused)

@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeVar
 from tagwright.core.display import plural
 from tagwright.core.progress import note
 from tagwright.data.subjects import CHOSEN_SOURCE, LABEL_SOURCE, relabel_document, source_code, write_reference
-from tagwright.data.texts import Columns
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.columns import remedy, split_labels
@@ -120,11 +119,12 @@ class Remarks:
 
 
 class Record(NamedTuple):
-    """A record without its labels, and its subjects. unused: names of fields that are not read."""
+    """A record without its labels, and its subjects. unused: fields that are not read. remark: see `Remarks`."""
 
     document: Document
     subjects: Sequence[Subject]
     unused: Collection[str] = ()
+    remark: str = ""
 
 
 def to_documents(
@@ -134,69 +134,57 @@ def to_documents(
     reading: Reading,
     passed_over: str = "is deleted, or describes no work",
 ) -> Iterator[Located]:
-    """Documents of numbered records. reading: of its columns, `labels` is the code of the subjects to take.
+    """Documents of numbered records.
 
+    reading: of its columns, `labels` is the code of the subjects to take, or the field of metadata that holds labels.
     passed_over: what is said of records that are read as None. A damaged record is collected or logged, and the others
     are read. Lines of log count the records that are passed over, those without title and text, and the subjects of
     other vocabularies than the chosen one. Raises InputError if no record can be read, and if no subject is of the
     chosen vocabulary; ConfigError for other columns.
     """
-    chosen, sources, unused = find_chosen_source(reading.columns), Counter[str](), Counter[str]()
+    if other := {*reading.columns} - {"labels"}:
+        source = remedy(labels="lcsh")
+        raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")
+    chosen, sources, unused = source_code(reading.columns.get("labels", "")), Counter[str](), Counter[str]()
     for number, raw in leave_out_unreadable(records, reading):
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
-        else:
-            record = record._replace(document=without_markup(record.document))
-            if not record.document.text:
-                remarks.add(number, "has no title and no text")
-            unused.update(record.unused)
-            record = record._replace(
-                subjects=[part for subject in record.subjects for part in subject.several(reading.is_label)]
-            )
-            sources.update(subject.source for subject in record.subjects if subject.label)
-            sources.update([chosen] if chosen in record.document.metadata else [])
-            yield number, label_by_field(_label_by_subjects(record, chosen), reading.columns)
+            continue
+        document = without_markup(record.document)
+        if record.remark:
+            remarks.add(number, record.remark)
+        if not document.text:
+            remarks.add(number, "has no title and no text")
+        unused.update(record.unused)
+        several = (part for subject in record.subjects for part in subject.several(reading.is_label))
+        subjects = [subject for subject in several if subject.label]
+        sources.update(subject.source for subject in subjects)
+        document = _label_by_subjects(document, subjects, chosen)
+        if chosen in document.metadata:  # labels=keyword
+            sources.update([chosen])
+            kept = {name: values for name, values in document.metadata.items() if name != chosen}
+            document = relabel_document(replace(document, metadata=kept), document.metadata[chosen])
+        yield number, document
     remarks.log()
     say_unused(remarks.path, unused)
     _report(sources, chosen, remarks.path)
 
 
-def label_by_field(document: Document, columns: Columns) -> Document:
-    """The document with the values of a field of its metadata as labels, where `columns` names one: labels=keyword.
-
-    >>> label_by_field(Document("1", metadata={"keyword": ("Bees",)}), {"labels": "keyword"})
-    Document(id='1', title='', abstract='', sections=(), metadata={}, labels=('Bees',))
-    """
-    if (field := find_chosen_source(columns)) not in document.metadata:
-        return document
-    kept = {name: values for name, values in document.metadata.items() if name != field}
-    return relabel_document(replace(document, metadata=kept), document.metadata[field])
-
-
-def find_chosen_source(columns: Columns) -> str:
-    """The code of the subjects that the user names as labels, or the field. Raises ConfigError for other columns."""
-    if other := {*columns} - {"labels"}:
-        source = remedy(labels="lcsh")
-        raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")
-    return source_code(columns.get("labels", ""))
-
-
-def _label_by_subjects(record: Record, chosen: str) -> Document:
+def _label_by_subjects(document: Document, subjects: Sequence[Subject], chosen: str) -> Document:
     """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata.
 
     The source of each label is metadata too, if any is known; an unknown one is "none".
     """
-    subjects = [subject for subject in record.subjects if subject.label]
     labels = [subject for subject in subjects if chosen in ("", subject.source)]
     others = tuple(dict.fromkeys(subject.name for subject in subjects if subject.name and subject not in labels))
-    metadata, sources = {**record.document.metadata, **({"subject": others} if others else {})}, dict[str, str]()
+    metadata, sources = {**document.metadata, **({"subject": others} if others else {})}, dict[str, str]()
     for subject in labels:
         sources.setdefault(subject.label, subject.source or "none")
     if any(subject.source for subject in labels):
         metadata[LABEL_SOURCE] = tuple(sources.values())
     if chosen and labels:
         metadata[CHOSEN_SOURCE] = (chosen,)
-    return replace(record.document, labels=tuple(sources), metadata=metadata)
+    return replace(document, labels=tuple(sources), metadata=metadata)
 
 
 def _report(sources: Counter[str], chosen: str, path: Path) -> None:

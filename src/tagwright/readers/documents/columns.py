@@ -89,12 +89,7 @@ def join_labels(labels: Sequence[str]) -> str:
 
 
 def to_fields(
-    rows: Iterable[tuple[int, Record]],
-    path: Path | str,
-    reading: Reading = PLAIN,
-    *,
-    table: bool,
-    guess: bool = True,
+    rows: Iterable[tuple[int, Record]], path: Path | str, reading: Reading = PLAIN, *, table: bool, guess: bool = True
 ) -> Iterator[tuple[int, Record]]:
     """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
 

@@ -25,11 +25,7 @@ from tagwright.data.texts import Columns
 from tagwright.errors import ConfigError, InputError, class_and_message, note_left_out, option
 from tagwright.readers.account import by_suffix, say
 from tagwright.readers.documents.formats import FORMATS, Format
-from tagwright.readers.documents.plain_text import (
-    LABELS_BESIDE,
-    refuse_training_file,
-    with_labels_beside,
-)
+from tagwright.readers.documents.plain_text import LABELS_BESIDE, refuse_training_file, with_labels_beside
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import recognise_table
 from tagwright.readers.documents.text_lines import labels_beside

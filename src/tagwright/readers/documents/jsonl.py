@@ -31,7 +31,7 @@ def read_json(path: Path, reading: Reading = PLAIN, flavour: Flavour | None = No
         return
     records = chain([first], records)
     if is_csl(first[1]) and not reading.columns and flavour is None:
-        yield from of_csl(records, path)
+        yield from of_csl(records, path, reading)
     else:
         yield from _documents(records, path, reading, flavour)
 

@@ -6,11 +6,11 @@ fields: 245 is 200 there.
 
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.core.extras import require
@@ -55,15 +55,12 @@ def read_marc(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """
     require("reading MARC records", "pymarc", path=path)
     remarks = Remarks(path)
-    return to_documents(
-        _note_unimarc(_decode_records(path, remarks, reading.encoding), remarks), to_record, remarks, reading
-    )
+    return to_documents(_decode_records(path, remarks, reading.encoding), _to_record, remarks, reading)
 
 
 def read_marcxml(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read the records of a MARCXML file, also those in answers of OAI-PMH and SRU, as `read_marc` does."""
-    remarks = Remarks(path)
-    return to_documents(_note_unimarc(_of_xml(path, reading), remarks), to_record, remarks, reading)
+    return to_documents(_of_xml(path, reading), _to_record, Remarks(path), reading)
 
 
 def split_records(file: IO[bytes]) -> Iterator[bytes]:
@@ -103,7 +100,7 @@ _READ_OF_UNIMARC = (
 )
 
 
-def to_record(fields: Sequence[Field]) -> Record | None:
+def _to_record(fields: Sequence[Field]) -> Record | None:
     """A record with its leader as a field called LDR; None if it is deleted or describes no work.
 
     Those are authorities, holdings, classes, and information on a community, by the type of the record (leader 06).
@@ -113,24 +110,14 @@ def to_record(fields: Sequence[Field]) -> Record | None:
         return None
     if is_unimarc(tags):
         subjects = [subject for field in fields for subject in _subjects_of_unimarc(field)]
-        return Record(_of_unimarc(fields), subjects, tags - {*_READ_OF_UNIMARC.split()})
+        unused = tags - {*_READ_OF_UNIMARC.split()}
+        return Record(_of_unimarc(fields), subjects, unused, "is UNIMARC, and read as such")
     unused = {tag for tag in tags - {*_READ.split()} if tag[:1] != "6"}
     fields = [*fields, *_in_original_script(fields)]
     return Record(_document(fields), list(_subjects(fields)), unused)
 
 
-_Numbered: TypeAlias = tuple[int, list[Field]]
-
-
-def _note_unimarc(records: Iterable[_Numbered | InputError], remarks: Remarks) -> Iterator[_Numbered | InputError]:
-    """The records, with a remark on those of UNIMARC."""
-    for record in records:
-        if not isinstance(record, InputError) and is_unimarc({field.tag for field in record[1]}):
-            remarks.add(record[0], "is UNIMARC, and read as such")
-        yield record
-
-
-def _decode_records(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[_Numbered | InputError]:
+def _decode_records(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[tuple[int, list[Field]] | InputError]:
     with open_bytes(path) as file:
         for number, chunk in enumerate(split_records(file), 1):
             record = chunk.lstrip(b"\r\n \x1a\x00")
@@ -212,7 +199,7 @@ def from_marc8(text: bytes, remark: Callable[[str], object] = lambda _: None) ->
     return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), decoded)
 
 
-def _of_xml(path: Path, reading: Reading) -> Iterator[_Numbered]:
+def _of_xml(path: Path, reading: Reading) -> Iterator[tuple[int, list[Field]]]:
     number = 0
     for _, outermost in read_elements(path, "record", reading=reading):
         records = [record for record in outermost.iter("record") if record.find("datafield") is not None]
@@ -220,24 +207,15 @@ def _of_xml(path: Path, reading: Reading) -> Iterator[_Numbered]:
             yield number + 1, []
         for record in records:
             number += 1
-            yield (
-                number,
-                [_field(element) for element in record if element.tag in ("leader", "controlfield", "datafield")],
-            )
+            yield number, [_field(part) for part in record if part.tag in ("leader", "controlfield", "datafield")]
 
 
 def _field(element: Element) -> Field:
-    text = "".join(element.itertext())
-    if element.tag == "leader":
-        return Field("LDR", "", (("", text),))
-    tag = element.get("tag", "")
-    if element.tag == "controlfield":
-        return Field(tag, "", (("", text),))
-    subfields = (
-        (subfield.get("code", ""), _without_sorting_signs("".join(subfield.itertext())))
-        for subfield in element.iterfind("subfield")
-    )
-    return Field(tag, element.get("ind1", " ") + element.get("ind2", " "), tuple(subfields))
+    tag, subfields = element.get("tag", "LDR"), element.findall("subfield")
+    if element.tag != "datafield":
+        return Field(tag, "", (("", "".join(element.itertext())),))
+    coded = ((part.get("code", ""), _without_sorting_signs("".join(part.itertext()))) for part in subfields)
+    return Field(tag, element.get("ind1", " ") + element.get("ind2", " "), tuple(coded))
 
 
 def _without_sorting_signs(value: str) -> str:

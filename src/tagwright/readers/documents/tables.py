@@ -19,13 +19,7 @@ from tagwright.core.display import unescape_formula
 from tagwright.core.extras import require
 from tagwright.data.texts import Columns
 from tagwright.errors import InputError
-from tagwright.readers.documents.columns import (
-    SAMPLE,
-    labels_in,
-    remedy,
-    split_labels,
-    to_fields,
-)
+from tagwright.readers.documents.columns import SAMPLE, labels_in, remedy, split_labels, to_fields
 from tagwright.readers.documents.records import Located, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, is_among_words, of_web_of_science
 from tagwright.readers.limits import PLAIN, Reading, largest_document, too_large
@@ -132,7 +126,12 @@ def from_rows(rows: Iterable[tuple[int, Record]], path: Path | str, reading: Rea
         return
     shape = recognise(first[1], Place(path, first[0]))
     shape = replace(shape, numbered=shape.id not in first[1])
-    split = ((line, _labels_split(row, shape.labels, Place(path, line), reading)) for line, row in chain([first], rows))
+    split = (
+        (line, {**row, shape.labels: labels_in(value, Place(path, line), reading.is_label)})
+        if isinstance(value := row.get(shape.labels), str)
+        else (line, row)
+        for line, row in chain([first], rows)
+    )
     yield from to_documents(split, shape, path, reading, says_unused=False)
 
 
@@ -145,15 +144,19 @@ def _of_cells(rows: Iterator[_Row], path: Path, reading: Reading, *, short_texts
     first = next(rows, None)
     if first is None:
         return
+    records: Iterable[tuple[int, Record]]
     if not short_texts or reading.columns or _is_header(first[1]):
-        yield from _with_header(first, rows, path, reading)
-        return
-    sample = list(islice(rows, SAMPLE))
-    if _is_other_table([first[1], *(cells for _, cells in sample)]):
-        raise _no_header(first[1], path)
-    yield from from_rows(
-        ((line, _short_text(cells, reading)) for line, cells in chain([first], sample, rows)), path, reading
-    )
+        columns = column_names(first[1])
+        if len(set(columns)) < len(columns):
+            twice = next(column for column in columns if columns.count(column) > 1)
+            raise InputError(f"two columns are named {show(twice)}; name each column once", path, first[0])
+        records = _records(columns, rows, path, reading)
+    else:
+        sample = list(islice(rows, SAMPLE))
+        if _is_other_table([first[1], *(cells for _, cells in sample)]):
+            raise _no_header(first[1], path)
+        records = ((line, _short_text(cells, reading)) for line, cells in chain([first], sample, rows))
+    yield from from_rows(records, path, reading)
 
 
 def _is_header(cells: Sequence[str], least: int = 1) -> bool:
@@ -193,14 +196,6 @@ def _no_header(cells: Sequence[str], path: Path) -> InputError:
     return InputError(f"the first line is {show(', '.join(cells))}, expected {expected}", path, 1)
 
 
-def _with_header(header: _Row, rows: Iterable[_Row], path: Path, reading: Reading) -> Iterator[Located]:
-    columns = column_names(header[1])
-    if len(set(columns)) < len(columns):
-        twice = next(column for column in columns if columns.count(column) > 1)
-        raise InputError(f"two columns are named {show(twice)}; name each column once", path, header[0])
-    yield from from_rows(_records(columns, rows, path, reading), path, reading)
-
-
 def column_names(header: Sequence[str]) -> list[str]:
     """The names of columns as a header gives them, without case."""
     return [" ".join(cell.split()).lower() or f"column {number}" for number, cell in enumerate(header, 1)]
@@ -222,11 +217,6 @@ def _short_text(cells: Sequence[str], reading: Reading) -> Record:
     labels = " ".join(cells[1:])
     several = split_labels(labels, reading.is_label)
     return {"text": cells[0], "labels": several if several != [labels] else labels.split()}
-
-
-def _labels_split(row: Record, key: str, place: Place, reading: Reading) -> Record:
-    labels = row.get(key)
-    return {**row, key: labels_in(labels, place, reading.is_label)} if isinstance(labels, str) else row
 
 
 def _parquet_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
