@@ -33,7 +33,7 @@ DC = (
 FILES: dict[str, tuple[str, str | bytes, dict[str, int]]] = {
     "marc": ("x.mrc", utf8(*MARC.values()) + utf8(MARC["read"])[:-1], {"empty": 2, "passed over": 3, "damaged": 4}),
     "marcxml": ("x.xml", in_xml(*MARC.values()), {"empty": 2, "passed over": 3}),
-    "pica": ("x.pica", "\n".join(PICA.values()), {"empty": 6, "passed over": 9, "damaged": 14}),
+    "pica": ("x.pica", "\n".join(PICA.values()), {"empty": 6, "passed over": 9, "damaged": 13}),
     "dublin_core": ("x.xml", DC, {"passed over": 2}),
 }
 "Name and content of a file with each kind of record, and the places of those that are not read."

@@ -36,7 +36,6 @@ from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 _STDIN = "stdin"
-_EMPTY = "is empty, expected documents"
 
 
 _REFUSED: Mapping[str, str] = {
@@ -53,7 +52,7 @@ _SUFFIXES: Mapping[str, str] = {
 }
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, name in _SUFFIXES.items() if FORMATS[name].paper)})
 
-_REGISTERED = Format("of an installed package", "")
+_REGISTERED = Format("of an installed package", "", paper=True)
 
 _INFO, _DICT = "dataset_info.json", "dataset_dict.json"
 "Files beside the tables of a dataset that Hugging Face saved."
@@ -110,9 +109,10 @@ def open_sources(
     left, damaged, collected, ids = list[Path](), list[InputError](), list[InputError](), UniqueIds()
     found = [file for source in sources for file in _files(str(source), input_format, left)]
     files, left = _without_labels(found, left)
-    files = _unique_names(files)
     _check_use(files, columns, encoding)
-    files = [file._replace(ids=ids, alone=len(files) == 1) for file in files]
+    named = Counter(file.name for file in files)
+    names = (file.name if named[file.name] == 1 else _id(file.path) for file in files)
+    files = [file._replace(name=name, ids=ids, alone=len(files) == 1) for file, name in zip(files, names, strict=True)]
     reading = Reading(columns=columns or {}, encoding=encoding, is_label=is_label, collect=collect)
     for file in files:
         if str(file.path) == "-" or not file.path.is_file():
@@ -139,8 +139,6 @@ def guess_format(path: Path) -> str:
     start = _start(path, 1 << 12 if by_name else 1 << 16)
     if by_name:  # exports of many records, and tables of Excel, are often called .txt
         return _by_content(start) or by_name
-    if not start:
-        raise InputError(_EMPTY, path)
     if problem := _REFUSED.get(_suffix(path)):
         raise InputError(problem, path)
     if start.startswith(b"PK\x03\x04") and b"xl/" in start:
@@ -212,29 +210,26 @@ def _without_labels(files: list[_File], left: list[Path]) -> tuple[list[_File], 
     return [file for file in files if is_read(file.path)], list(filter(is_read, left))
 
 
-def _unique_names(files: list[_File]) -> list[_File]:
-    """Files with the same name in several folders are named by their whole paths."""
-    counts = Counter(file.name for file in files)
-    return [file._replace(name=_id(file.path)) if counts[file.name] > 1 else file for file in files]
-
-
 def _check_use(files: list[_File], columns: Columns | None, encoding: str) -> None:
     """Refuse columns when no file can have any, and an encoding that applies to no file.
 
-    Files of a yet unknown format can have columns.
+    Files of a yet unknown format can have both.
     """
-    formats = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
-    if columns and not any(name in FORMATS and FORMATS[name].columns for name in formats):
+    names = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
+    if columns and not any(_format(name).columns for name in names):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
-    if encoding and all((name := _known_format(file)) and not _has_encoding(name) for file in files):
-        raise ConfigError(
-            f"an encoding is given, but {files[0].path} is read without one; leave out {option('encoding')}"
-        )
+    if encoding and not any(map(_has_encoding, names)):
+        problem = f"an encoding is given, but {files[0].path} is read without one; leave out {option('encoding')}"
+        raise ConfigError(problem)
+
+
+def _format(name: str) -> Format:
+    return FORMATS.get(name, _REGISTERED)
 
 
 def _has_encoding(name: str) -> bool:
     """Whether the encoding of a format can be named."""
-    return name in _SAYING_WRONGLY or (name in FORMATS and FORMATS[name].text)
+    return name in _SAYING_WRONGLY or _format(name).text
 
 
 def _paths(source: str) -> list[Path]:
@@ -301,19 +296,12 @@ def _id(path: Path) -> str:
     return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
 
 
-def _known_format(file: _File) -> str:
-    """The format of a file; "" where it is unknown yet, as of a pipe."""
-    with suppress(InputError):
-        return file.format or (guess_format(file.path) if file.path.is_file() else "")
-    return ""
-
-
 def _read(file: _File, reading: Reading, guess: Callable[[Path], str] = guess_format) -> Iterator[Located]:
+    if not file.path.stat().st_size and (file.format or _by_suffix(file.path)) != "text":
+        raise InputError("is empty, expected documents", file.path)
     name = file.format or guess(file.path)
-    format_ = FORMATS.get(name, _REGISTERED)
+    format_ = _format(name)
     read = format_.read if name in FORMATS else partial(_read_registered, name)
-    if format_.paper and name != "text" and not file.path.stat().st_size:
-        raise InputError(_EMPTY, file.path)
     documents = read(file.path, reading)
     if format_.labelled:  # labels beside a page or a file that is no text are in UTF-8
         documents = with_labels_beside(documents, file.path, reading if format_.text else PLAIN)
@@ -330,7 +318,7 @@ def _name_documents(documents: Iterator[Located], file: _File, format_name: str,
     may_be_one = format_name == "json" and file.name != _STDIN
     first = list(islice(documents, 2 if may_be_one else 1))
     if not first:
-        raise InputError("holds no documents" if file.path.stat().st_size else _EMPTY, file.path)
+        raise InputError("holds no documents", file.path)
     rows, nameless = is_table and not (may_be_one and len(first) == 1), 0
     for line, document in chain(first, documents):
         nameless += not document.id
@@ -379,9 +367,12 @@ def _skip_unreadable(
     try:
         yield from _read(file, reading)
     except InputError as error:
+        name = file.format or ""
+        with suppress(InputError):
+            name = name or guess_format(file.path)
         if reading.collects(error):
             collected.append(error)
-        elif reading.collect or (name := _known_format(file)) not in FORMATS or FORMATS[name].paper:
+        elif reading.collect or _format(name).paper:
             _log.warning("%s", error)
             damaged.append(error)
         else:
@@ -406,8 +397,6 @@ def _piped_format(path: Path) -> str:
     if by_name := _by_suffix(path):
         return by_name
     start = _start(path)
-    if not start:
-        raise InputError(_EMPTY, path)
     return _by_content(start) or (guess_format(path) if start.startswith((*_SIGNS,)) else "text")
 
 

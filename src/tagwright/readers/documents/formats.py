@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 class Format(NamedTuple):
     """How files of a format are read.
 
-    what: it is, for people. reader: module and function. suffixes: of its files, separated by spaces. extra: that it
-    needs. options: of the function, beside the path and how to read it. columns: or keys, which may be named; of
-    records, the source or field of the labels. rows: documents are lines or rows. paper: a file holds one document or a
-    few; among many files a damaged one is reported and the rest are read. text: it does not say its encoding itself.
-    labelled: labels may be in a file beside the document.
+    what: it is, for people. reader: module and function. suffixes: of its files, separated by spaces. options: of the
+    function, beside the path and how to read it. columns: or keys, which may be named; of records, the source or field
+    of the labels. rows: documents are lines or rows. paper: a file holds one document or a few; among many files a
+    damaged one is reported and the rest are read. text: it does not say its encoding itself. labelled: labels may be in
+    a file beside the document.
     """
 
     what: str
     reader: str
     suffixes: str = ""
-    extra: str = ""
     options: Mapping[str, str] = {}
     columns: bool = False
     rows: bool = False
@@ -50,7 +49,7 @@ _paper = partial(Format, paper=True)
 
 def _by_pandoc(name: str, what: str, suffixes: str, *, text: bool = True) -> Format:
     """A format that needs nothing but pandoc. name: pandoc's. text: not an archive."""
-    return _paper(what, "pandoc.read_by_pandoc", suffixes, "documents", {"format_": name}, text=text)
+    return _paper(what, "pandoc.read_by_pandoc", suffixes, {"format_": name}, text=text)
 
 
 FORMATS: Mapping[str, Format] = {
@@ -63,18 +62,18 @@ FORMATS: Mapping[str, Format] = {
     "json": _rows("JSON", "jsonl.read_json", ".json", text=True, paper=True),
     "tsv": _rows("TSV", "tables.read_tsv", ".tsv .tab", text=True),
     "csv": _rows("CSV", "tables.read_csv", ".csv", text=True),
-    "xlsx": _rows("Excel", "tables.read_xlsx", ".xlsx .xlsm", "xlsx"),
-    "parquet": _rows("Parquet", "tables.read_parquet", ".parquet .pq", "parquet"),
-    "arrow": _rows("Arrow", "tables.read_arrow", ".arrow .feather", "parquet"),
+    "xlsx": _rows("Excel", "tables.read_xlsx", ".xlsx .xlsm"),
+    "parquet": _rows("Parquet", "tables.read_parquet", ".parquet .pq"),
+    "arrow": _rows("Arrow", "tables.read_arrow", ".arrow .feather"),
     "text": _paper("text", "plain_text.read_text", ".txt", text=True, labelled=True),
     "lines": Format("texts with a matrix of labels", "text_lines.read_lines", text=True, rows=True),
-    "markdown": _paper("Markdown", "pandoc.read_markdown", ".md .markdown", "documents", text=True),
-    "latex": _paper("LaTeX", "pandoc.read_latex", ".tex .latex", "documents", text=True),
+    "markdown": _paper("Markdown", "pandoc.read_markdown", ".md .markdown", text=True),
+    "latex": _paper("LaTeX", "pandoc.read_latex", ".tex .latex", text=True),
     "jats": _paper("JATS", "articles.read_jats", ".nxml"),
     "pubmed": _records("PubMed", "articles.read_pubmed"),
     "tei": _paper("TEI", "articles.read_tei", ".tei"),
-    "html": _paper("HTML", "html.read_html", ".html .htm .xhtml", "documents", labelled=True),
-    "docx": _paper("Word", "docx.read_docx", ".docx", "documents", labelled=True),
+    "html": _paper("HTML", "html.read_html", ".html .htm .xhtml", labelled=True),
+    "docx": _paper("Word", "docx.read_docx", ".docx", labelled=True),
     "odt": _by_pandoc("odt", "OpenDocument", ".odt", text=False),
     "epub": _by_pandoc("epub", "EPUB", ".epub", text=False),
     "pptx": _by_pandoc("pptx", "PowerPoint", ".pptx", text=False),
@@ -84,13 +83,13 @@ FORMATS: Mapping[str, Format] = {
     "mediawiki": _by_pandoc("mediawiki", "MediaWiki", ".mediawiki .wiki"),
     "ipynb": _by_pandoc("ipynb", "Jupyter notebooks", ".ipynb"),
     "typst": _by_pandoc("typst", "Typst", ".typ"),
-    "pdf": _paper("PDF", "pdf.read_pdf", ".pdf", "pdf", labelled=True),
-    "marc": _records("MARC", "marc.read_marc", ".mrc .marc", "marc"),
+    "pdf": _paper("PDF", "pdf.read_pdf", ".pdf", labelled=True),
+    "marc": _records("MARC", "marc.read_marc", ".mrc .marc"),
     "marcxml": _records("MARCXML", "marc.read_marcxml"),
     "pica": _records("PICA+", "pica.read_pica", ".pica .pp", text=True),
     "dublin_core": _records("Dublin Core", "dublin_core.read_dublin_core"),
     "ris": _records("RIS", "bibliographies.read_ris", ".ris .nbib .ciw", text=True),
-    "bibtex": _records("BibTeX", "bibliographies.read_bibtex", ".bib .bibtex", "documents", text=True),
+    "bibtex": _records("BibTeX", "bibliographies.read_bibtex", ".bib .bibtex", text=True),
     "csl": Format("CSL JSON", "bibliographies.read_csl", text=True),
 }
 """By the names that `--input-format` takes. `jsonl` recognises the kinds of JSON lines itself; naming one skips that.

@@ -66,14 +66,14 @@ def _read_binary(path: Path, reading: Reading) -> Iterator[_Numbered | InputErro
                 problem = f"byte 0x{record[error.start]:02x} is not UTF-8"
                 yield InputError(f"{problem}; {option('encoding', 'cp1252')} names another", path, number)
             else:
-                yield _fields(re.split("[\x1e\n]", text), path, number, lines=False)
+                yield _fields(re.split("[\x1e\n]", text), path, number)
 
 
 def _lines(path: Path, reading: Reading) -> Iterator[_Numbered | InputError]:
     begin, size, lines = 0, 0, list[str]()
     for number, line in chain(open_lines(path, "leave out", reading), [(0, "")]):  # a blank line ends the last record
         if "\x1e" in line:
-            yield _fields(line.split("\x1e"), path, number, lines=False)
+            yield _fields(line.split("\x1e"), path, number)
         elif line.strip():
             begin, size = (begin, size + len(line)) if lines else (number, len(line))
             if size <= largest_document():
@@ -124,30 +124,26 @@ def _join_records(records: Iterable[_Numbered | InputError]) -> Iterator[_Number
         yield begin, record
 
 
-def _fields(parts: Sequence[str], path: Path, begin: int, *, lines: bool = True) -> _Numbered | InputError:
-    """The fields of one record, or what is wrong with it, at its own line where each is on one.
+def _fields(parts: Sequence[str], path: Path, begin: int) -> _Numbered | InputError:
+    """The fields of one record, or what is wrong with it.
 
     Subfields are separated by 0x1F in normalised PICA+, by ƒ in the cataloguing client, and by $ in plain text, where
     $$ is a $.
     """
-    if not lines:  # the number of the record, or a comment, may be before its first field
-        parts = list(dropwhile(lambda part: not re.search("[\x1f$ƒ]", part), parts))
     fields = list[Field]()
-    for place, part in enumerate(parts, begin):
-        part = part.strip(_AROUND)
-        if not part:
-            continue
+    # the number of the record, or a comment, may be before its first field
+    known = dropwhile(lambda part: not re.search("[\x1f$ƒ]", part), parts)
+    for part in filter(None, (part.strip(_AROUND) for part in known)):
         field = re.fullmatch(r"(\d{3}[A-Z@])(?:/(\d{2,3}))? *(?=[\x1f$ƒ])(.*)", part, re.DOTALL)
         if not field:
             problem = f"{part[:40]!r} is no field of PICA+, expected a tag and subfields, such as 021A $aBees"
-            return InputError(problem, path, place if lines else begin)
+            return InputError(problem, path, begin)
         separator = field[3][0]
         value = r"((?:[^$]|\$\$)*)" if separator == "$" else f"([^{separator}]*)"
         subfields = re.findall(f"{re.escape(separator)}([^{separator}]){value}", field[3])
-        coded = ((code, value.replace("$$", "$") if separator == "$" else value) for code, value in subfields)
-        fields.append(
-            Field(field[1], field[2] or "", tuple((code, _without_sorting_sign(value)) for code, value in coded))
-        )
+        coded = ((code, text.replace("$$", "$") if separator == "$" else text) for code, text in subfields)
+        values = tuple((code, _without_sorting_sign(text)) for code, text in coded)
+        fields.append(Field(field[1], field[2] or "", values))
     return begin, fields
 
 

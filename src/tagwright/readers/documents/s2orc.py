@@ -44,19 +44,11 @@ def adapt_s2orc(record: _Object) -> dict[str, Any]:
     }
 
 
-def unread_fields(record: _Object) -> Iterator[str]:
-    """The fields of a record with a value that is not used, those in others with the path to them."""
-    key = _chosen_parse(record)
-    head = {"title", "abstract", "authors", "venue", "journal", "year"}
-    parsed = {"paper_id", "abstract", "body_text", "bib_entries"}
-    parts = [
-        ("", record, {*head, *parsed, "corpusid", "metadata", "content", "body", "bibliography", key}),
-        ("metadata.", record.get("metadata"), head),
-        (f"{key}.", record.get(key), parsed),
-    ]
-    for path, part, used in parts:
-        if isinstance(part, Mapping):
-            yield from (f"{path}{field}" for field, value in part.items() if value and field not in used)
+def unread_fields(record: _Object) -> list[str]:
+    """The fields of a record with a value that is not used."""
+    head = {"paper_id", "corpusid", "title", "abstract", "authors", "venue", "journal", "year", "metadata"}
+    used = {*head, "body_text", "bib_entries", "bibliography", "content", "body", _chosen_parse(record)}
+    return [field for field, value in record.items() if value and field not in used]
 
 
 def _chosen_parse(record: _Object) -> str:
