@@ -36,6 +36,10 @@ def refusal(*sources: Path | str, format: str | None = None) -> str:  # noqa: A0
     return str(caught.value).rpartition("/")[2] if "/" in str(caught.value) else str(caught.value)
 
 
+def give_on_standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
 def strict_open_xml(content: bytes) -> bytes:
     """An Office file as one saves it as Strict Open XML: the same elements in namespaces of their own."""
     stream = io.BytesIO()

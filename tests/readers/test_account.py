@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.readers.reading import read, refusal, written
+from tests.readers.reading import read, written
 from tests.readers.samples import SAMPLES, Sample
 
-from tagwright.data.corpus import Corpus
-from tagwright.errors import InputError
-from tagwright.readers.account import by_suffix
 from tagwright.readers.documents.formats import FORMATS
 
 
@@ -69,26 +65,3 @@ def test_a_folder_of_which_everything_is_read_is_counted_as_information(
     caplog.set_level(logging.INFO)
     read(tmp_path)
     assert caplog.messages == ["2 files: 2 read"]
-
-
-def test_a_folder_without_a_readable_file_is_an_error(tmp_path: Path) -> None:
-    written(tmp_path, b"x", "n/a.odg")
-    assert refusal(tmp_path / "n").startswith("n: holds no files of text (.docx, .epub, .htm")
-
-
-TABLES: dict[str, Callable[[Path], Path]] = {
-    "csv": lambda folder: written(folder, "id,data,label\n1,Honey bees,bees\n2,Tax,tax\n", "x.csv"),
-    "jsonl": lambda folder: written(folder, '{"id": 1, "data": "Honey bees", "label": ["bees"]}\n', "x.jsonl"),
-}
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_a_table_without_text_is_an_error_that_names_the_columns(tmp_path: Path, kind: str) -> None:
-    """As doccano exports them; also where a column of labels is recognised."""
-    with pytest.raises(InputError, match=r'the columns are "id", "data", "label"; say which.*text="data"\)$'):
-        read(TABLES[kind](tmp_path))
-    assert Corpus.read(TABLES[kind](tmp_path), text="data")[0].abstract == "Honey bees"
-
-
-def test_suffixes_are_counted_in_order() -> None:
-    assert by_suffix([".b", ".a", ".b"], [".a"]) == ".a 1 (name it), .b 2"

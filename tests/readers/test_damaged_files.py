@@ -22,6 +22,6 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, sample: Sample) -> None:
     rng, whole = random.Random(1), sample.file("Bees", "Wasps <b>& ants</b>")
-    for _ in range(12):
+    for _ in range(200 if sample.format == "arrow" else 12):  # pyarrow may crash on damage that it does not check
         found = outcome(written(tmp_path, damaged(whole, rng), sample.name))
         assert not isinstance(found, str) or (sample.name in found and "\n" not in found)

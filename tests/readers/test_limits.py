@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.readers.documents.catalogue_records import marc_record, utf8
 from tests.readers.reading import read, refusal, written
@@ -137,15 +136,6 @@ def test_a_record_that_is_too_long_is_left_out(
 def test_a_tag_that_does_not_end_is_refused(tmp_path: Path, inside: str) -> None:
     path = written(tmp_path, "<article><front/>" + inside.format(20 * LONG) + "</article>", "x.nxml")
     assert refusal(path) == f"x.nxml:1: holds a tag or comment that {REMEDY}"
-
-
-def test_a_row_of_parquet_that_is_too_long_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    table = pa.table({"id": list("abc"), "text": ["a" * 9_000, LONG, "b"], "keyword": [["wing", "leg"]] * 3})
-    pq.write_table(table, tmp_path / "x.parquet")
-    found = read(tmp_path / "x.parquet")
-    assert [document.id for document in found] == ["a", "c"]
-    assert found[0].metadata == {"keyword": ("wing", "leg")}
-    assert caplog.messages == [f"{tmp_path}/x.parquet:2: left out: {REMEDY}"]
 
 
 def test_a_label_above_the_limit_is_an_error_not_left_out(tmp_path: Path) -> None:

@@ -133,6 +133,11 @@ def test_columns_without_any_known_name_are_refused_with_their_names(tmp_path: P
     )
 
 
+def test_the_only_column_that_may_be_the_text_is_named() -> None:
+    with pytest.raises(InputError, match=r'the columns are "id", "data", "label"; say which.*text="data"\)$'):
+        Corpus.of([{"id": 1, "data": "Honey bees", "label": ["bees"]}])
+
+
 def test_a_table_of_titles_says_that_no_column_is_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     [document] = read(written(tmp_path, f'title,farbe\nBees,"{JUMPER}"\n', "a.csv"))

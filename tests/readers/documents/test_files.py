@@ -8,9 +8,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.readers.reading import outcome, read, refusal, same_folder, written
+from tests.readers.reading import give_on_standard_input, outcome, read, refusal, same_folder, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
@@ -23,19 +23,12 @@ def test_globs_are_sorted_and_sources_follow_each_other(tmp_path: Path) -> None:
     for name in ("b.jsonl", "a.jsonl", "c/d.jsonl"):
         written(tmp_path, json.dumps({"id": name, "title": "x"}), name)
     pattern = str(tmp_path / "**" / "*.jsonl")
-    assert [document.id for document in read(tmp_path / "b.jsonl", pattern)] == [
-        "b.jsonl",
-        "a.jsonl",
-        "b.jsonl",
-        "c/d.jsonl",
-    ]
+    found = [document.id for document in read(tmp_path / "b.jsonl", pattern)]
+    assert found == ["b.jsonl", "a.jsonl", "b.jsonl", "c/d.jsonl"]
 
 
 def test_standard_input_is_json_lines_and_named_in_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(b'{"id": "a", "title": "Bees"}\n{"id": "b", "title": 1, "labels": "x"}\n')
-
-    monkeypatch.setattr("sys.stdin", Stdin)
+    give_on_standard_input(monkeypatch, b'{"id": "a", "title": "Bees"}\n{"id": "b", "title": 1, "labels": "x"}\n')
     assert refusal("-").startswith('standard input:2: labels is "x", expected a list of label ids')
 
 
@@ -58,10 +51,7 @@ def test_standard_input_is_json_lines_and_named_in_errors(monkeypatch: pytest.Mo
 def test_standard_input_is_json_or_a_paper_or_a_text(
     content: bytes, expected: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Stdin:
-        buffer = io.BytesIO(content)
-
-    monkeypatch.setattr("sys.stdin", Stdin)
+    give_on_standard_input(monkeypatch, content)
     assert read("-") == [expected]
 
 
@@ -72,9 +62,6 @@ def test_files_of_one_name_in_two_folders_are_told_apart_by_their_paths(
         written(tmp_path, "Bees", name)
     monkeypatch.chdir(tmp_path)
     assert [document.id for document in read("a", "b")] == ["a/x.txt", "b/x.txt", "y.txt"]
-
-
-TABLE = "id,title,labels\n1,Étude – miel,abeilles é\n"
 
 
 def test_a_text_in_latin_1_with_its_labels_beside_it_and_other_formats_that_say_their_encoding(tmp_path: Path) -> None:
@@ -207,7 +194,7 @@ def test_a_format_there_is_not_is_refused(tmp_path: Path) -> None:
         read(written(tmp_path, "{}"), format="xml")
 
 
-@same_folder
+@settings(same_folder, max_examples=40)
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode), st.sampled_from(sorted(FORMATS)), st.booleans())
 @example(b'{"id": 1, "paragraphs": [{"section": []}]}', "futex", False)
 @example(b'{"text": "x", "subjects": [1], "metadata": 3}', "annif", False)

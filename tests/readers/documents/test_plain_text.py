@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from tests.readers.reading import read, refusal, written
+from tests.readers.reading import give_on_standard_input, read, refusal, written
 
 from tagwright.readers.documents.plain_text import parse_text
 from tagwright.types import Document
@@ -66,47 +65,20 @@ def test_labels_beside_a_text_may_be_names_in_a_tsv(tmp_path: Path) -> None:
     assert read(tmp_path)[0].labels == ("Bees", "http://x/1", "Flight", "Hives")
 
 
-def test_a_training_file_of_fasttext_is_no_text(tmp_path: Path) -> None:
-    path = written(tmp_path, "__label__bees They fly.\n__label__tax __label__law It is paid.\n", "train.txt")
-    assert refusal(path).startswith("train.txt: is a training file of fastText, expected a text; write its lines as {")
-    assert read(written(tmp_path, "The labels begin with\n__label__bees\n", "notes.txt"))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "kind"),
     [
-        ("a.txt", "0,1 0:1.0 1:0.5\n2 2:1.0\n", "numbers (SVMlight, LIBSVM, XMC, PECOS), which are of words"),
-        ("a.txt", "1 3:0.5 7:1\n-1 2:1e-3 # bees\n", "numbers"),
-        ("a.txt", "+1 qid:3 1:0.2\n", "numbers"),
-        ("a.svm", "1,4 3:0.5 7:1\n 2:1 5:1\n", "numbers"),
-        ("a.txt", "__label__bees They fly.\n", "fastText"),
-        ("a.txt", "1,2\tBees fly\n3\tTaxes\n", "PECOS, with numbers of labels before each text"),
-        ("a.txt", "Bees fly. __label__bees\nTaxes\t__label__tax\n", "fastText"),
-        ("a.txt", "1 3 10:0.5 12:1.5\n2 10:0.4 11:1\n", "numbers"),
-        ("a.txt", "1 |text bees fly\n2 1.0 'a |text taxes\n", "Vowpal Wabbit"),
-        ("a.txt", "1:1 4:0.5 | bees:2 fly:1\n2:1 | taxes:1\n", "Vowpal Wabbit"),
-        ("a.txt", "Bees B-INSECT\nfly O\n\nTaxes\tNNS\tB-TAX\nrise VB O\n", "CoNLL, with a word in each line"),
-    ],
-)
-def test_training_files_of_other_tools_are_refused_with_advice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, kind: str
-) -> None:
-    """As a file, and on standard input, where there is no name."""
-    message = refusal(written(tmp_path, content, name))
-    assert message.startswith(f"{name}: is a training file of {kind}")
-    remedy = "train_raw_texts.txt" if "numbers (" in message else '"labels": ["..."]} in a .jsonl file'
-    assert message.endswith(remedy)
-
-    class Stdin:
-        buffer = io.BytesIO(content.encode())
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    assert refusal("-").startswith(f"standard input: is a training file of {kind}")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "kind"),
-    [
+        ("a.txt", "0,1 0:1.0 1:0.5\n2 2:1.0\n", "a training file of numbers (SVMlight, LIBSVM, XMC, PECOS)"),
+        ("a.txt", "1 3:0.5 7:1\n-1 2:1e-3 # bees\n", "a training file of numbers"),
+        ("a.txt", "+1 qid:3 1:0.2\n", "a training file of numbers"),
+        ("a.svm", "1,4 3:0.5 7:1\n 2:1 5:1\n", "a training file of numbers"),
+        ("a.txt", "__label__bees They fly.\n", "a training file of fastText"),
+        ("a.txt", "1,2\tBees fly\n3\tTaxes\n", "a training file of PECOS, with numbers of labels before each text"),
+        ("a.txt", "Bees fly. __label__bees\nTaxes\t__label__tax\n", "a training file of fastText"),
+        ("a.txt", "1 3 10:0.5 12:1.5\n2 10:0.4 11:1\n", "a training file of numbers"),
+        ("a.txt", "1 |text bees fly\n2 1.0 'a |text taxes\n", "a training file of Vowpal Wabbit"),
+        ("a.txt", "1:1 4:0.5 | bees:2 fly:1\n2:1 | taxes:1\n", "a training file of Vowpal Wabbit"),
+        ("a.txt", "Bees B-INSECT\nfly O\n\nTaxes\tNNS\tB-TAX\nrise VB O\n", "a training file of CoNLL, with a word"),
         ("a.txt", "=LDR  00714cam a2200205 a 4500\n=245  10$aBees fly.\n\n", "MARC as text"),
         ("a.mrk", "=LDR  00714cam a2200205 a 4500\n=245  10$aBees fly.\n\n", "MARC as text"),
         ("a.txt", "000000001 LDR   L 00714cam a22\n000000001 24510 L $$aBees fly.\n", "MARC as text"),
@@ -114,12 +86,15 @@ def test_training_files_of_other_tools_are_refused_with_advice(
         ("a.enw", "%0 Journal Article\n%T Bees fly\n%K Taxes\n\n%0 Book\n%T Wasps\n", "EndNote's own"),
     ],
 )
-def test_forms_of_records_and_texts_that_are_not_read_are_refused_with_advice(
-    tmp_path: Path, name: str, content: str, kind: str
+def test_files_of_other_tools_are_refused_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, kind: str
 ) -> None:
+    """As a file, and on standard input, where there is no name."""
     message = refusal(written(tmp_path, content, name))
     assert message.startswith(f"{name}: is {kind}")
     assert "expected a text; " in message
+    give_on_standard_input(monkeypatch, content.encode())
+    assert refusal("-").startswith(f"standard input: is {kind}")
 
 
 @pytest.mark.parametrize(
@@ -157,6 +132,7 @@ def test_what_is_no_text_is_read_as_what_it_is_also_under_the_name_of_a_text(
         "Title, text\nBees, wasps",
         "1 | Bees | 3\n2 | Wasps | 4",
         "%0 means none.\nBees",
+        "The labels begin with\n__label__bees",
     ],
 )
 def test_texts_that_begin_like_something_else_are_texts(tmp_path: Path, text: str) -> None:
