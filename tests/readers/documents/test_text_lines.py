@@ -127,12 +127,10 @@ def test_texts_without_their_matrix_are_documents_without_labels(
 def test_texts_without_their_file_of_labels_are_refused(tmp_path: Path) -> None:
     path = of_attention(tmp_path)
     (tmp_path / "train_labels.txt").unlink()
-    said = "train_raw_texts.txt: holds a text in each line, but train_labels.txt with their labels is not beside it"
-    assert refusal(path) == said
+    said = "holds a text in each line, but no file of labels is beside it; name both: X.trn.txt with Y.trn.npz"
+    assert refusal(path).startswith(f"train_raw_texts.txt: {said}")
     other = path.rename(tmp_path / "texts.txt")
-    assert refusal(other, input_format="lines").startswith(
-        "texts.txt: does not say by its name where the labels of its lines"
-    )
+    assert refusal(other, input_format="lines").startswith(f"texts.txt: {said}")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +193,7 @@ def test_sparse_numbers_of_the_repository_are_refused_with_what_to_download(pack
     said = f"{path.name}: is a training file of numbers (SVMlight, LIBSVM, XMC, PECOS)"
     assert refusal(path).startswith(said)
     assert refusal(path, input_format="text").startswith(said)
-    assert refusal(path, input_format="lines").startswith(f"{path.name}: does not say by its name")
+    assert refusal(path, input_format="lines").startswith(f"{path.name}: holds a text in each line, but no file")
 
 
 def test_commas_separate_labels_where_the_vocabulary_says_so(tmp_path: Path) -> None:

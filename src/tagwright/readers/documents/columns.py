@@ -89,21 +89,21 @@ def join_labels(labels: Sequence[str]) -> str:
 
 
 def to_fields(
-    rows: Iterable[tuple[int, Record]], path: Path | str, reading: Reading = PLAIN, *, table: bool, guess: bool = True
+    rows: Iterable[tuple[int, Record]], path: Path | str, reading: Reading = PLAIN, *, table: bool
 ) -> Iterator[tuple[int, Record]]:
     """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
 
     table: rows of CSV, TSV, Parquet or Arrow; in JSON lines, only texts under names other than our own are stripped.
     Rows that continue the row above (the same id without title and text, as shops export pictures and variants) are
     left out.
-    guess: by usual names. Raises InputError for a column that does not exist, for a table without title and text, and
+    Raises InputError for a column that does not exist, for a table without title and text, and
     where a guess would confuse titles with labels, or labels with each other.
     """
     rows = iter(rows)
     sample = list(islice(rows, SAMPLE))
     if not sample:
         return
-    plan = _plan([row for _, row in sample], reading.columns, Place(path, sample[0][0]), table, guess)
+    plan = _plan([row for _, row in sample], reading.columns, Place(path, sample[0][0]), table)
     if plan.said:
         say(f"{path}: {plan.said}", warn=plan.guessed)
     before, seen, continued, blank = None, set[str](), list[int](), list[int]()
@@ -134,7 +134,7 @@ def subject_columns(sample: Sequence[Record], columns: Columns, place: Place) ->
 
     sample: rows of a table. columns: those that the user names; of columns for labels, that is the only one.
     """
-    fields, is_named = _plan(sample, columns, place, table=True, guess=True).fields, "labels" in columns
+    fields, is_named = _plan(sample, columns, place, table=True).fields, "labels" in columns
     usual = ("labels", "subject_uris", "subjects", "label")
     return {
         column: _source_of_column(column)
@@ -275,24 +275,23 @@ class _Plan(NamedTuple):
         return {**record, "labels": list(labels), **(told if labels else {})}
 
 
-def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool, guess: bool) -> _Plan:
+def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool) -> _Plan:
     there = list(dict.fromkeys(column for row in sample for column in row))
     given = {_column(column, there, place): name for name, column in columns.items()}
     if len(given) < len(columns):
         twice = Counter(columns.values()).most_common(1)[0][0]
         raise place.error(f"the column {show(twice)} is given for two fields; give it for one of them")
     is_other = bool(_FOREIGN & set(there)) or any(map(_is_annif, sample))
-    known = _recognise(sample, there, given, place) if guess and not is_other else {}
+    known = {} if is_other else _recognise(sample, there, given, place)
     fields = given | known
     of_user = next((column for column, name in given.items() if name == "labels"), "")
     sources = {column: code for column in ([of_user] if of_user else there) if (code := _source_of_column(column))}
-    sources = {} if "labels" in there or not (guess or of_user) else sources
+    sources = {} if "labels" in there else sources
     named = {fields.get(column, column): column for column in there}
     judged = [name for name in ("title", "text", "abstract") if table or name in fields.values()]
     markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
     names = {*fields.values(), *there}
-    if guess:
-        _check_text(sample, there, fields, place, table)
+    _check_text(sample, there, fields, place, table)
     said = _describe(known | dict.fromkeys(sources, "labels"), markup)
     unused = [column for column in there if table and column not in {*fields, *sources, *_KNOWN, *_FOREIGN}]
     lacking = "" if names & (_TEXTS | _FOREIGN) else "no column is text; "

@@ -107,7 +107,9 @@ def open_sources(
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     left, damaged, collected, ids = list[Path](), list[InputError](), list[InputError](), UniqueIds()
-    found = [file for source in sources for file in _files(str(source), input_format, left)]
+    found = list[_File]()
+    for path in (path for source in sources for path in _paths(str(source))):
+        found += _in_folder(path, input_format, left) if path.is_dir() else [_File(path, _id(path), input_format)]
     files, left = _without_labels(found, left)
     _check_use(files, columns, encoding)
     named = Counter(file.name for file in files)
@@ -183,14 +185,6 @@ class _File(NamedTuple):
     ids: UniqueIds | None = None
 
 
-def _files(source: str, format: str | None, left: list[Path]) -> list[_File]:  # noqa: A002
-    """The files of a source. left: gets those of folders that are left out."""
-    files = list[_File]()
-    for path in [Path(source)] if source == "-" else _paths(source):
-        files += _in_folder(path, format, left) if path.is_dir() else [_File(path, _id(path), format)]
-    return files
-
-
 def _say_files(given: int, damaged: int, left: Sequence[Path]) -> None:
     """Say how many files were read, and which could not be or are left out."""
     named = {_suffix(path) for path in left if _by_suffix(path)}
@@ -233,7 +227,7 @@ def _has_encoding(name: str) -> bool:
 
 
 def _paths(source: str) -> list[Path]:
-    if os.path.exists(source):  # noqa: PTH110 - Path.exists raises on names that cannot be
+    if source == "-" or os.path.exists(source):  # noqa: PTH110 - Path.exists raises on names that cannot be
         return [Path(source)]
     matches = [Path(match) for match in sorted(glob.glob(source, recursive=True))]  # noqa: PTH207 - sources may be absolute
     if not matches:

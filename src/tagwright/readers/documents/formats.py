@@ -68,7 +68,7 @@ FORMATS: Mapping[str, Format] = {
     "text": _paper("text", "plain_text.read_text", ".txt", text=True, labelled=True),
     "lines": Format("texts with a matrix of labels", "text_lines.read_lines", text=True, rows=True),
     "markdown": _paper("Markdown", "pandoc.read_markdown", ".md .markdown", text=True),
-    "latex": _paper("LaTeX", "pandoc.read_latex", ".tex .latex", text=True),
+    "latex": _by_pandoc("latex", "LaTeX", ".tex .latex"),
     "jats": _paper("JATS", "articles.read_jats", ".nxml"),
     "pubmed": _records("PubMed", "articles.read_pubmed"),
     "tei": _paper("TEI", "articles.read_tei", ".tei"),

@@ -7,10 +7,10 @@ from pathlib import Path
 from tagwright.data.records import to_record
 from tagwright.readers.documents.annotation_tools import read_annotated
 from tagwright.readers.documents.bibliographies import is_csl, of_csl
-from tagwright.readers.documents.columns import to_fields
-from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents
+from tagwright.readers.documents.records import Flavour, Located, Record
+from tagwright.readers.documents.tables import from_rows
 from tagwright.readers.limits import PLAIN, Reading
-from tagwright.readers.lines import Place, json_lines, json_objects, write_json_lines
+from tagwright.readers.lines import json_lines, json_objects, write_json_lines
 from tagwright.types import Document
 
 
@@ -45,13 +45,7 @@ def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
 
 
 def _documents(
-    records: Iterator[tuple[int, Record]], path: Path, reading: Reading, flavour: Flavour | None
+    records: Iterable[tuple[int, Record]], path: Path, reading: Reading, flavour: Flavour | None
 ) -> Iterator[Located]:
-    if flavour is None:
-        records = read_annotated(records, path, reading.columns.get("labels", ""))
-    records = to_fields(records, path, reading, table=False, guess=flavour in (None, "jsonl"))
-    first = next(records, None)
-    if first is None:
-        return
-    shape = SHAPES[flavour] if flavour else recognise(first[1], Place(path, first[0]))
-    yield from to_documents(chain([first], records), shape, path, reading)
+    annotated = read_annotated(records, path, reading.columns.get("labels", ""))
+    return from_rows(annotated, path, reading, table=False, flavour=flavour)

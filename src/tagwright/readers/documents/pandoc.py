@@ -55,18 +55,17 @@ _log = logging.getLogger(__name__)
 
 
 def read_by_pandoc(path: Path, reading: Reading = PLAIN, *, format_: str) -> Iterator[Located]:
-    """One document, without id. format_: pandoc's name of it. Metadata: author, keyword. Raises InputError."""
+    r"""One document, without id. format_: pandoc's name of it. Metadata: author, keyword. Raises InputError.
+
+    Of LaTeX, files in `\input` are not read, only counted in the log.
+    """
     if format_ in ARCHIVES:
         with open_bytes(path) as file:
-            content = read_whole(file, path, PICTURES)
+            tree = parse(read_whole(file, path, PICTURES), format_, path)
     else:
-        content = open_text(path, reading).encode()
-    yield 0, make_document(parse(content, format_, path))
-
-
-def read_latex(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
-    r"""One document, without id. Files in `\input` are not read, only counted in the log. Raises InputError."""
-    yield 0, make_document(parse_latex(open_text(path, reading), path))
+        text = open_text(path, reading)
+        tree = parse_latex(text, path) if format_ == "latex" else parse(text.encode(), format_, path)
+    yield 0, make_document(tree)
 
 
 def read_markdown(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:

@@ -20,7 +20,7 @@ from tagwright.core.extras import require
 from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import SAMPLE, labels_in, remedy, split_labels, to_fields
-from tagwright.readers.documents.records import Located, Record, recognise, to_documents
+from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, is_among_words, of_web_of_science
 from tagwright.readers.limits import PLAIN, Reading, largest_document, too_large
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
@@ -114,25 +114,34 @@ def read_arrow(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     yield from from_rows(_arrow_rows(path, reading), path, reading)
 
 
-def from_rows(rows: Iterable[tuple[int, Record]], path: Path | str, reading: Reading = PLAIN) -> Iterator[Located]:
-    """Documents of the rows of a table, which all have the same columns.
+def from_rows(
+    rows: Iterable[tuple[int, Record]],
+    path: Path | str,
+    reading: Reading = PLAIN,
+    *,
+    table: bool = True,
+    flavour: Flavour | None = None,
+) -> Iterator[Located]:
+    """Documents of the rows of a table, which all have the same columns, or of records.
 
-    Labels may be one text, separated by `;` or `|`. Without an id column, the id is the row number. Raises InputError
-    with path and row.
+    Labels of a table may be one text, separated by `;` or `|`. Without an id column, the id is the row number. flavour:
+    of records, unless the first tells. Raises InputError with path and row.
     """
-    rows = to_fields(rows, path, reading, table=True)
+    rows = to_fields(rows, path, reading, table=table)
     first = next(rows, None)
     if first is None:
         return
-    shape = recognise(first[1], Place(path, first[0]))
-    shape = replace(shape, numbered=shape.id not in first[1])
-    split = (
-        (line, {**row, shape.labels: labels_in(value, Place(path, line), reading.is_label)})
-        if isinstance(value := row.get(shape.labels), str)
-        else (line, row)
-        for line, row in chain([first], rows)
-    )
-    yield from to_documents(split, shape, path, reading, says_unused=False)
+    shape = SHAPES[flavour] if flavour else recognise(first[1], Place(path, first[0]))
+    rows = chain([first], rows)
+    if table:
+        shape = replace(shape, numbered=shape.id not in first[1])
+        rows = (
+            (line, {**row, shape.labels: labels_in(value, Place(path, line), reading.is_label)})
+            if isinstance(value := row.get(shape.labels), str)
+            else (line, row)
+            for line, row in rows
+        )
+    yield from to_documents(rows, shape, path, reading, says_unused=not table)
 
 
 def _of_cells(rows: Iterator[_Row], path: Path, reading: Reading, *, short_texts: bool = False) -> Iterator[Located]:

@@ -46,12 +46,10 @@ def read_lines(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     lines, no text file of labels, no sparse matrix, a name that does not tell where labels are.
     """
     beside = labels_beside(path)
-    if beside is None:
+    if beside is None or not (beside.is_file() or beside.suffix == ".npz"):
         names = "X.trn.txt with Y.trn.npz, or train_texts.txt with train_labels.txt (trn, tst, val; train, test, valid)"
-        raise InputError(f"does not say by its name where the labels of its lines are; rename both: {names}", path)
+        raise InputError(f"holds a text in each line, but no file of labels is beside it; name both: {names}", path)
     if not beside.is_file():
-        if beside.suffix != ".npz":  # a text of another kind may have such a name
-            raise InputError(f"holds a text in each line, but {beside.name} with their labels is not beside it", path)
         _log.warning("%s: its documents have no labels, as %s is not beside it", path, beside.name)
         yield from ((line, _document(text)) for line, text in open_lines(path, reading=reading))
         return
