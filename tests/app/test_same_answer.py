@@ -17,7 +17,7 @@ from tests.unsure import without_confidences
 from tests.whole_vocabulary import ENGLISH, SKOS
 
 import tagwright as tw
-from tagwright.batch.shard_tagging import ShardTagger
+from tagwright.batch.shard_tagging import tag_shard
 from tagwright.combining.confidence import LIKELY, Curve, squash_score
 from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.thresholds import Thresholds
@@ -297,12 +297,11 @@ def test_thresholds_are_found_on_labelled_documents_and_saved(run: Command, tagg
         assert problem in refused.err
 
 
-def _in_this_process(shards: Any, folder: Path, _: str, options: Any, __: int) -> Any:
+def _in_this_process(shards: Any, folder: Path, digest: str, options: Any, _: int) -> Any:
     """Tag shards as processes do: that these write the same bytes is a test of batches."""
-    tagger = ShardTagger.load(folder, options)
     for shard in shards:
         target = shard.path.with_suffix(".suggestions")
-        yield shard, target, tagger.write(shard.path, target)
+        yield shard, target, tag_shard(folder, digest, options, shard.path, target)
 
 
 @pytest.mark.parametrize("way", [*CONDITIONAL, "files", "annif", "annif batch", "served"])

@@ -23,7 +23,7 @@ from tagwright.app import cli
 from tagwright.batch import batch
 from tagwright.batch.local_processes import Tagged
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
-from tagwright.batch.shard_tagging import ShardTagger
+from tagwright.batch.shard_tagging import tag_shard
 from tagwright.batch.shards import Shard
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
@@ -57,13 +57,13 @@ def run(documents: Path, model: Path, output: Path, *more: str) -> str:
 
 def here(monkeypatch: pytest.MonkeyPatch, model: Path, options: BatchOptions) -> list[int]:
     """Shards are tagged in this process; returns the list to which their numbers are added."""
-    tagger, numbers = ShardTagger.load(model, options), list[int]()
+    numbers = list[int]()
 
     def engine(shards: object, *_: object) -> object:
         for shard in shards:  # type: ignore[attr-defined]
             numbers.append(shard.number)
             target = shard.path.with_suffix(".suggestions")
-            yield shard, target, tagger.write(shard.path, target)
+            yield shard, target, tag_shard(model, "", options, shard.path, target)
 
     monkeypatch.setattr(batch, "in_processes", engine)
     return numbers
@@ -352,7 +352,6 @@ def test_documents_that_another_run_has_tagged_since_the_shard_was_cut_are_kept(
 ) -> None:
     path, out = tmp_path / "documents.jsonl", tmp_path / "out"
     path.write_text('{"id": "1", "title": "Bees"}\n', encoding="utf-8")
-    tagger = ShardTagger.load(model, OPTIONS)
 
     def beside(shards: Iterator[Shard], *_: object) -> Iterator[Tagged]:
         for shard in shards:
@@ -360,7 +359,7 @@ def test_documents_that_another_run_has_tagged_since_the_shard_was_cut_are_kept(
             here(monkeypatch, model, OPTIONS)
             tag(path, model, out, OPTIONS)
             target = shard.path.with_suffix(".suggestions")
-            yield shard, target, tagger.write(shard.path, target)
+            yield shard, target, tag_shard(model, "", OPTIONS, shard.path, target)
 
     monkeypatch.setattr(batch, "in_processes", beside)
     with pytest.raises(TagwrightError, match='holds suggestions for "2", which these documents lack'):

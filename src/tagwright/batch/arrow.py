@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -25,8 +24,6 @@ from tagwright.types import Document, Run, list_or_nones
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from tagwright.batch.shard_tagging import ShardTagger
 
 Batch = TypeVar("Batch", "pa.RecordBatch", "pa.Table")
 
@@ -75,12 +72,14 @@ class ArrowTagger:
 
         Raises what the tagger raises where it can tag none of several documents.
         """
+        from tagwright.batch.shard_tagging import tag_batches, tagger_of_process
+
         rows, documents = self._read(batch)
-        tagger, failed = _load_once(self.model, self.options, self.digest), list[Unread]()
+        tagger, failed = tagger_of_process(self.model, self.options, self.digest), list[Unread]()
         of_document = {id(document): row for document, row in documents}
         with silence(), passing_documents():
-            for tagged, run in tagger.tagged((document for document, _ in documents), failed):
-                for document, suggested in zip(tagged, _lists(run, tagger.tagger.vocabulary.ids), strict=True):
+            for tagged, run in tag_batches(tagger, self.options, (document for document, _ in documents), failed):
+                for document, suggested in zip(tagged, _lists(run, tagger.vocabulary.ids), strict=True):
                     of_document.pop(id(document)).update(suggested)
         for row, problem in zip(of_document.values(), failed, strict=True):
             row["error"] = problem.reason
@@ -117,11 +116,3 @@ def _lists(run: Run, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     for (start, end), none in zip(pairwise(run.indptr.tolist()), nones, strict=True):
         sure = None if confidences is None else confidences[start:end]
         yield {"labels": labels[start:end], "scores": scores[start:end], "confidences": sure, "none": none}
-
-
-@cache
-def _load_once(model: Path, options: BatchOptions, digest: str) -> ShardTagger:
-    """The tagger of this process, however often the callable was sent to it."""
-    from tagwright.batch.shard_tagging import ShardTagger
-
-    return ShardTagger.load(model, options, digest)

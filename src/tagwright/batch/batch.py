@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tagwright.batch.local_processes import Tagged, in_processes
 from tagwright.batch.output_folder import BatchOptions, OutputFolder
-from tagwright.batch.shard_tagging import ShardTagger
+from tagwright.batch.shard_tagging import load_tagger
 from tagwright.batch.shards import Shard, cut_into_shards
 from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_folder
 from tagwright.core.extras import require
@@ -78,7 +78,7 @@ def run(
     folder = OutputFolder(output, options.format)
     settings = options.settings(model)
     if not folder.is_claimed():  # before it is: options that the tagger cannot follow leave nothing behind
-        ShardTagger.load(model, options)
+        load_tagger(model, options)
     folder.claim(settings)
     remove_leftovers(output)
     start, finished = time.perf_counter(), list[int]()

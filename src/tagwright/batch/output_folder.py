@@ -9,7 +9,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +26,7 @@ from tagwright.core.atomic import (
 from tagwright.core.checked import AtLeastOne, show
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
-from tagwright.errors import ModelError, TagwrightError
+from tagwright.errors import TagwrightError
 from tagwright.tagger.acceptance import SuggestOptions
 
 FileFormat = Literal["jsonl", "trec", "csv", "parquet"]
@@ -79,26 +79,21 @@ class OutputFolder:
 
         Raises TagwrightError saying which settings differ, and for a folder that holds something else.
         """
-        if not self.is_claimed():
-            with report_write_errors(self.folder):
-                self.folder.mkdir(parents=True, exist_ok=True)
-                with hold_lock(self._manifest):
-                    self._create(settings)
-        recorded = read_manifest(self.folder, KIND).get("settings")
-        there = recorded if isinstance(recorded, dict) else {}
+        with report_write_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with hold_lock(self._manifest):
+                if not self.is_claimed():
+                    if any(not path.name.startswith(".") for path in self.folder.iterdir()):
+                        problem = "exists and is not the folder of a batch; choose another place"
+                        raise TagwrightError(f"{self.folder}: {problem}")
+                    with replace_locked(self._manifest) as temporary:
+                        write_manifest_file(temporary, KIND, {"settings": dict(settings)})
+        there = read_manifest(self.folder, KIND).get("settings") or {}
         different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
         if different:
             pairs = (f"{name} {show(there.get(name))}, now {show(settings.get(name))}" for name in different)
             problem = f"holds a batch with other settings ({'; '.join(pairs)})"
             raise TagwrightError(f"{self.folder}: {problem}; give the same ones or choose another folder")
-
-    def _create(self, settings: Mapping[str, Any]) -> None:
-        if self.is_claimed():  # another process has claimed the folder meanwhile
-            return
-        if any(not path.name.startswith(".") for path in self.folder.iterdir()):
-            raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
-        with replace_locked(self._manifest) as temporary:
-            write_manifest_file(temporary, KIND, {"settings": dict(settings)})
 
     def file(self, number: int) -> Path:
         """The file of suggestions of a shard."""
@@ -107,12 +102,7 @@ class OutputFolder:
     def is_whole(self, shard: Shard) -> bool:
         """Whether the shard is tagged, from the same documents, and its file as it was written."""
         record, file = self._record(shard.number), self.file(shard.number)
-        if record is None or record.get("input") != shard.digest:
-            return False
-        try:
-            return file.stat().st_size == record.get("bytes") and digest(file) == record.get("digest")
-        except (OSError, ModelError):
-            return False
+        return record.get("input") == shard.digest and file.is_file() and digest(file) == record.get("digest")
 
     def keep(self, shard: Shard, suggestions: Path, failed: Sequence[Unread]) -> int:
         """Put the file of suggestions of a shard in place. failed: documents that could not be tagged.
@@ -138,7 +128,7 @@ class OutputFolder:
 
         Documents that are new or were changed or repaired are tagged again; the suggestions for all others stay.
         """
-        record = self._record(shard.number) or {}
+        record = self._record(shard.number)
         file = self.file(shard.number)
         if not file.exists() or record.get("input") == shard.digest:
             return
@@ -164,7 +154,7 @@ class OutputFolder:
         path = self.folder / "errors.jsonl"
         with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
             for number in self._numbers():  # read while the file is locked: the last to finish has all of them
-                for error in (self._record(number) or {}).get("errors", ()):
+                for error in self._record(number).get("errors", ()):
                     file.write(json.dumps({"shard": number, **error}, ensure_ascii=False) + "\n")
 
     def _numbers(self) -> list[int]:
@@ -173,12 +163,12 @@ class OutputFolder:
     def _record_file(self, number: int) -> Path:
         return self.folder / f"shard-{number:06}.json"
 
-    def _record(self, number: int) -> dict[str, Any] | None:
-        try:
+    def _record(self, number: int) -> Mapping[str, Any]:
+        """What is known of a shard; empty where its record is missing or damaged."""
+        with suppress(OSError, ValueError, RecursionError):
             record = json.loads(self._record_file(number).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            return None
-        return record if isinstance(record, dict) else None
+            return record if isinstance(record, dict) else {}
+        return {}
 
 
 def _ids(shard: Shard) -> list[str]:

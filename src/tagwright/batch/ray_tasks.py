@@ -23,7 +23,7 @@ from tagwright.batch.shards import Shard, Unread
 from tagwright.core.atomic import remove_abandoned
 from tagwright.core.kept_folders import new_folder
 from tagwright.core.saved import pack, unpack
-from tagwright.errors import ConfigError, TagwrightError, one_line_of
+from tagwright.errors import ConfigError, TagwrightError, class_and_message, one_line_of
 
 ray: Any = _ray
 "Its types do not know tasks that are made at run time."
@@ -82,29 +82,28 @@ def _devices() -> int:
 
 def _tag(model: list[Any], digest: str, options: BatchOptions, documents: bytes) -> tuple[bytes, list[Unread]]:
     """Tag a file of documents, given as bytes. Return the file of suggestions, and the documents that failed."""
-    place, tagger = _unpack_tagger(model[0], digest, options)
+    place, tagger = _unpack(model[0])  # sets variables that libraries read when they are imported
+    from tagwright.batch.shard_tagging import tag_shard
+
     source, target = place / "documents.jsonl", place / "suggestions"
     source.write_bytes(documents)
-    failed = tagger.write(source, target)
+    failed = tag_shard(tagger, digest, options, source, target)
     return target.read_bytes(), failed
 
 
 @cache
-def _unpack_tagger(files: Any, digest: str, options: BatchOptions) -> tuple[Path, Any]:
-    """A folder for this process, and the tagger, loaded from files in the cluster."""
+def _unpack(files: Any) -> tuple[Path, Path]:
+    """A folder for this process, and that of the tagger, from files in the cluster."""
     os.environ.update({**NO_CACHE, **ONE_THREAD, **os.environ})
-    from tagwright.batch.shard_tagging import ShardTagger
-
-    return new_folder(), ShardTagger.load(unpack(ray.get(files)), options, digest)
+    return new_folder(), unpack(ray.get(files))
 
 
 def _receive_shard(shard: Shard, answer: Any) -> Tagged:
-    from tagwright.batch.shard_tagging import failure
-
     try:
         suggestions, failed = ray.get(answer)
     except ray.exceptions.RayTaskError as error:
-        raise failure(error.cause) from None
+        problem = f"tagging failed ({class_and_message(error.cause)})"
+        raise TagwrightError(str(error.cause) if isinstance(error.cause, TagwrightError) else problem) from None
     except ray.exceptions.RayError as error:
         died = f"shard {shard.number}: {ATTEMPTS} processes died ({one_line_of(error, 200)})"
         raise TagwrightError(f"{died}; {REMEDY}") from None
