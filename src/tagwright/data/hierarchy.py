@@ -3,7 +3,6 @@
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, lru_cache
 from graphlib import TopologicalSorter
-from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,6 @@ class Hierarchy:
         self._links = links
         self.parents = cache(lambda label: tuple(links[label][0].tolist()))  # the labels directly above a label
         self._all_above = lru_cache(512)(self._above)  # of all labels, this may take the square of their number
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Hierarchy, (self._links,)
 
     def above(self, label: int, known: AbstractSet[int] = frozenset()) -> tuple[int, ...]:
         """All labels above this one, each behind those above it. known: labels left out, with all above them."""

@@ -6,9 +6,9 @@ A condition is `kind:value`. A `*` at the end of the value means "begins with"; 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -27,28 +27,12 @@ FIELDS: Mapping[Kind, Field] = {
 "The field of a label that holds the values of a kind. The values of the kinds that are not listed are ids."
 
 
-class _Labels(Protocol):
-    """The members of `Vocabulary` that conditions use."""
-
-    @property
-    def ids(self) -> Sequence[str]: ...
-    @property
-    def index(self) -> Mapping[str, int]: ...
-    def __len__(self) -> int: ...
-    def branch(self, tops: Longs) -> Mask: ...
-    def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]: ...
-    def resolve(self, value: str) -> int | None: ...
-
-
 class LabelConditions:
-    """Tells which labels of a vocabulary fulfil conditions."""
+    """Tells which labels fulfil conditions. vocabulary: a `Vocabulary`, whose module imports this one."""
 
-    def __init__(self, vocabulary: _Labels) -> None:
+    def __init__(self, vocabulary: Any) -> None:
         self._vocabulary, self._sorted_values = vocabulary, cache(self._sort_values)
         self.allowed = lru_cache(8)(self._allowed)  # for the next request with the same conditions
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return LabelConditions, (self._vocabulary,)
 
     def _allowed(self, only: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Mask:
         """(labels,) true for labels that may be suggested.
@@ -68,14 +52,14 @@ class LabelConditions:
 
     def _fulfil_any(self, option_name: str, conditions: Iterable[str]) -> Mask:
         """(labels,) true for labels that fulfil any of the conditions of an option."""
-        fulfil, is_top = (np.zeros(len(self._vocabulary), np.bool_) for _ in range(2))
+        fulfil, is_top = np.zeros((2, len(self._vocabulary)), np.bool_)
         for condition in dict.fromkeys(conditions):
             kind, value = self._parse(condition)
             places = self._find(kind, value)
             if not len(places):
                 raise ConfigError(f"{option(option_name, show(condition))} fits no label; {self._remedy(kind, value)}")
             (is_top if kind == "branch" else fulfil)[places] = True
-        return fulfil | self._vocabulary.branch(np.flatnonzero(is_top)) if is_top.any() else fulfil
+        return np.asarray(fulfil | self._vocabulary.branch(np.flatnonzero(is_top))) if is_top.any() else fulfil
 
     def _parse(self, condition: str) -> tuple[Kind, str]:
         """Return kind and value. A condition that is itself the id of a label means that label: ids may hold colons."""

@@ -41,7 +41,8 @@ class StoredLabels(Sequence[Label]):
         self._names = _Lists(self.names.between, self._name_ends)
         self._above = _Lists(partial(_read_placed, self._id, self._broader), self._broader_ends)
         self._fields = {field: _Lists.from_state(lists) for field, lists in state["fields"].items()}
-        self._one = lru_cache(1 << 14)(self._put_together)  # documents of a corpus get the same labels again and again
+        # documents of a corpus get the same labels again and again
+        self._one = lru_cache(1 << 14)(lambda position: self._between(position, position + 1)[0])
 
     def each(self, field: str) -> Iterator[Any]:
         """This one of `FIELDS` for each label in turn, without putting labels together."""
@@ -89,12 +90,6 @@ class StoredLabels(Sequence[Label]):
                 return None
         found = preferred or others
         return found.pop() if len(found) == 1 else None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return list, (list(self),)
-
-    def _put_together(self, position: int) -> Label:
-        return self._between(position, position + 1)[0]
 
     def _between(self, start: int, end: int) -> list[Label]:
         fixed = zip(

@@ -85,9 +85,6 @@ class StringTable(Sequence[str]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return StringTable, tuple(map(np.asarray, self._arrays))
-
 
 class Lookup:
     """Finds the positions of a text. sums: (texts,) uint32, sorted checksums. order: (texts,) int32, their positions.
@@ -120,9 +117,6 @@ class Lookup:
     def state(self) -> dict[str, Any]:
         """Return what a saved lookup is made of: the arguments of a new one."""
         return dict(zip(("sums", "order"), self.arrays, strict=True))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Lookup, tuple(map(np.asarray, self.arrays))
 
 
 class StringIndex(Mapping[str, int]):

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from tagwright.data.texts import Table
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Mask, Run
+
+T = TypeVar("T")
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "xlsx", "names", "turtle", "rdfxml", "ntriples"]
 
@@ -171,6 +173,9 @@ class Vocabulary(Sequence[Label]):
         vocabulary._labels = labels = StoredLabels(state)
         vocabulary.index, vocabulary.ids = labels.by_id, labels.by_id.texts
         return vocabulary
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[Label]]]:
+        return Vocabulary, (list(self),)
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -509,27 +514,27 @@ class Vocabulary(Sequence[Label]):
         """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
         others = ((_fold_name(name), position) for position, label in enumerate(self) for name in label.names[1:])
         preferred = ((_fold_name(label.name), position) for position, label in enumerate(self))
-        return {**_find_unambiguous(others), **_find_unambiguous(preferred)}
+        return {**find_unambiguous(others), **find_unambiguous(preferred)}
 
     @cached_property
     def _names_by_language(self) -> Mapping[str, int | None]:
         """Folded name in any language -> position, as `_names`: the first name in a language is preferred."""
         names = [(position, code, _fold_name(name)) for position, code, name in self._tagged()]
         preferred = {(position, code): name for position, code, name in reversed(names)}
-        first = _find_unambiguous((name, position) for (position, _), name in preferred.items())
-        return {**_find_unambiguous((name, position) for position, _, name in names), **first}
+        first = find_unambiguous((name, position) for (position, _), name in preferred.items())
+        return {**find_unambiguous((name, position) for position, _, name in names), **first}
 
     @cached_property
     def _last_parts(self) -> Mapping[str, int | None]:
         """Last part of an id -> position, None where several ids share it."""
-        return _find_unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
+        return find_unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
 
     @cached_property
     def _by_text(self) -> Mapping[str, Mapping[str, int | None]]:
         """Notation, or id of the same concept in another vocabulary -> position, None where several labels have it."""
         fields: tuple[Field, ...] = ("notation", "exact")
         return {
-            name: _find_unambiguous((text, at) for at, texts in self.texts(name) for text in texts) for name in fields
+            name: find_unambiguous((text, at) for at, texts in self.texts(name) for text in texts) for name in fields
         }
 
     def texts(self, field: Field) -> Iterator[tuple[int, Sequence[Any]]]:
@@ -630,12 +635,13 @@ def first_duplicate(labels: Sequence[Label]) -> tuple[int, int]:
     return next(twice, (0, 0))
 
 
-def _find_unambiguous(names: Iterable[tuple[str, int]]) -> dict[str, int | None]:
-    positions: dict[str, int | None] = {}
-    for name, position in names:
-        if positions.setdefault(name, position) != position:
-            positions[name] = None
-    return positions
+def find_unambiguous(names: Iterable[tuple[str, T]]) -> dict[str, T | None]:
+    """Name -> the only label that has it, as a position or id; None for a name of several."""
+    labels: dict[str, T | None] = {}
+    for name, label in names:
+        if labels.setdefault(name, label) != label:
+            labels[name] = None
+    return labels
 
 
 def _fold_name(name: str) -> str:
