@@ -19,7 +19,7 @@ def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
     written = keyword_records(LABELS, {"1": ("honey", "wing"), "2": ()})
     assert list(written) == [{"id": "1", "name": "Bees", "keywords": ["honey", "wing"]}]
     path.write_text('{"id": "2", "keywords": ["acorn", " "]}\n\n{"id": 1, "keywords": null}\n')
-    assert read_keywords(path) == {"2": ("acorn",), "1": ()}
+    assert read_keywords(path, ["1", "2"]) == {"2": ("acorn",), "1": ()}
 
 
 @pytest.mark.parametrize(

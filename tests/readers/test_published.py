@@ -47,10 +47,10 @@ def test_a_label_filter_names_positions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("0", 'f.txt:1: is "0", expected the positions of a document and a label, from 0'),
+        ("0", 'f.txt:1: is "0", expected the positions of a document and a label, from 0 to 2 and to 2'),
         ("0 -1", "expected the positions"),
-        ("3 0", "document 3, but the last of 3 has position 2; is it their file?"),
-        ("0 9", "label 9, but the last of 3 has position 2"),
+        ("3 0", 'is "3 0", expected'),
+        ("0 9", 'is "0 9", expected'),
     ],
 )
 def test_what_is_wrong_with_a_label_filter_is_named(tmp_path: Path, line: str, problem: str) -> None:

@@ -66,9 +66,7 @@ class _Copier:
         self._raw += chunk
         try:
             self._parser.Parse(chunk, not chunk)
-        except expat.ExpatError as error:
-            raise ValueError(f"it is not XML ({expat.ErrorString(error.code)})") from None
-        except LookupError as error:  # an encoding that Python does not know
+        except (expat.ExpatError, LookupError) as error:  # the latter for an encoding that Python does not know
             raise ValueError(f"it is not XML ({error})") from None
         for start, end, text in sorted(self._edits, key=lambda edit: edit[:2]):
             yield self._until(start)

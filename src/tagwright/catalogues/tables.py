@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from tagwright.catalogues.cells import Rows, change_text, change_workbook
 from tagwright.catalogues.subjects import NewSubject
 from tagwright.core.checked import show
-from tagwright.core.display import plural, unescape_formula
+from tagwright.core.display import escape_formula, plural, unescape_formula
 from tagwright.data.subjects import SOURCES, main_code
 from tagwright.data.texts import Columns
 from tagwright.data.vocabulary import Vocabulary
@@ -18,7 +18,7 @@ from tagwright.readers.documents.columns import SAMPLE, format_list, parse_list,
 from tagwright.readers.documents.sections import one_line
 from tagwright.readers.documents.tables import column_names, header_of, table_rows
 from tagwright.readers.limits import PICTURES, Reading, read_whole
-from tagwright.readers.lines import Place, longer_cell, open_bytes, replace_bytes
+from tagwright.readers.lines import Place, open_bytes, replace_bytes
 from tagwright.readers.workbooks import sheet_part
 
 _log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class _Style(NamedTuple):
         before = [part.strip() for part in split_labels(whole)] if old.strip() else []
         for text in map(one_line, (new.id,) if self.by_id else (new.name, new.id)):
             part = f"<{text}>" if self.in_brackets else text
-            cell = longer_cell(old, self.separator, part)
+            cell = f"{old}{self.separator}{part}" if old.strip() else escape_formula(part)  # others stay as written
             if parse_list(whole) is not None:
                 cell = format_list([*before, text])
             *same, last = split_labels(unescape_formula(cell))

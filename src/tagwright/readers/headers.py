@@ -87,14 +87,10 @@ LABEL: Words = {
         "överordnad", "överordnat begrepp", "terme générique",
     ),
     "notation": ("notation", "code", "class number", "koodi", "kod"),
-    "translated": ("translated",),
-    "types": ("types",),
-    "schemes": ("schemes",),
-    "collections": ("collections",),
+    **{part: (part,) for part in ("translated", "types", "schemes", "collections", "replaces")},
     "related": ("related", "related terms", "related term", "rt"),
     "exact": ("exact", "exact match"),
     "close": ("close", "close match"),
-    "replaces": ("replaces",),
     "replaced_by": ("replaced by", "is replaced by"),
 }  # fmt: skip
 
@@ -115,7 +111,7 @@ def recognise_columns(columns: Iterable[str], words: Words) -> dict[str, str]:
 
 def is_among_words(column: str, words: Sequence[str]) -> bool:
     """Whether the name of a column is one of these words."""
-    return _key(column) in _keys(tuple(words))
+    return _key(column) in map(_key, words)
 
 
 def of_web_of_science(columns: Collection[str]) -> dict[str, str]:
@@ -167,8 +163,3 @@ def fold_column(column: str) -> str:
 def _key(column: str) -> str:
     """Return the key to compare; nothing longer than 500 characters is a name, nor kept in memory."""
     return fold_column(column).replace(" ", "") if len(column) <= 500 else ""
-
-
-@lru_cache(10_000)
-def _keys(words: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(_key, words))

@@ -7,7 +7,7 @@ from tagwright.core.checked import show
 from tagwright.readers.lines import Place, id_field, json_lines, texts_field
 
 
-def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dict[str, tuple[str, ...]]:
+def read_keywords(path: Path | str, labels: Container[str]) -> dict[str, tuple[str, ...]]:
     """Read JSON lines `{"id", "keywords": [...]}`, as written or edited. labels: the known ids.
 
     Raises InputError with file and line.
@@ -16,7 +16,7 @@ def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dic
     for line, record in json_lines(path):
         place = Place(path, line)
         label = id_field(record, place)
-        if labels is not None and label not in labels:
+        if label not in labels:
             raise place.error(f"no label has the id {show(label)}; give the vocabulary that the keywords are for")
         if "keywords" not in record:
             raise place.error(f"keywords is missing, expected a list of words; there are {', '.join(record)}")

@@ -3,6 +3,7 @@
 import codecs
 import contextlib
 import csv
+import errno
 import gzip
 import io
 import itertools
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from tagwright.core.checked import is_missing, show
-from tagwright.core.display import escape_formula, plural
+from tagwright.core.display import plural
 from tagwright.core.outputs import write_output
 from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers import limits
@@ -66,14 +67,12 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
             packed = Path(path).suffix == ".gz" or file.peek(2).startswith(b"\x1f\x8b")
             # unpacked in small parts: of a file that breaks off, the last part is lost
             yield io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 13) if packed else file
-    except FileNotFoundError:
-        raise InputError("no such file", path) from None
-    except IsADirectoryError:
-        raise InputError("is a folder, expected a file", path) from None
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InputError(f"is a broken gzip file ({error}); compress or download it again", path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})", path) from None
+    except (OSError, EOFError, zlib.error) as error:
+        problem = f"is a broken gzip file ({error}); compress or download it again"  # its errors have no number
+        if isinstance(error, OSError) and error.errno:
+            known = {errno.ENOENT: "no such file", errno.EISDIR: "is a folder, expected a file"}
+            problem = known.get(error.errno, f"cannot be read ({error.strerror})")
+        raise InputError(problem, path) from None
 
 
 def check_encoding(encoding: str, what: str = "") -> None:
@@ -325,15 +324,6 @@ def _rows_in(cell: str, separator: str, width: int) -> int:
     return rows if width > 1 and cell.count(separator) == rows * (width - 1) else 0
 
 
-def longer_cell(cell: str, separator: str, part: str) -> str:
-    """The cell with one more part behind those of others, which stay as they are written.
-
-    >>> longer_cell("", "|", "=1+1"), longer_cell("=a", "|", "=1+1")
-    ("'=1+1", '=a|=1+1')
-    """
-    return f"{cell}{separator}{part}" if cell.strip() else escape_formula(part)
-
-
 def whole_characters(text: str) -> str:
     r"""The text with U+FFFD in place of half a surrogate pair, which can neither be stored nor sent.
 
@@ -449,13 +439,13 @@ def _parse_value(text: str, path: Path | str, number: int | None) -> object:
         if SURROGATE_ESCAPE.search(text):
             value = _DECODER.decode(whole_characters(json.dumps(value, ensure_ascii=False)))
         return value
-    except json.JSONDecodeError as error:
-        problem = f"is not JSON ({error.msg} at column {error.colno})"
-        more = "" if number is None else "; each line must hold one object"
-        raise InputError(problem + more, path, error.lineno if number is None else number) from None
     except (ValueError, RecursionError) as error:
-        problem = "nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"is JSON that cannot be used ({problem})", path, number) from None
+        why = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        problem, line = f"is JSON that cannot be used ({why})", number
+        if isinstance(error, json.JSONDecodeError):
+            more = "" if number is None else "; each line must hold one object"
+            problem, line = f"is not JSON ({error.msg} at column {error.colno}){more}", number or error.lineno
+        raise InputError(problem, path, line) from None
 
 
 def _object(record: object, path: Path | str, number: int) -> dict[str, Any]:

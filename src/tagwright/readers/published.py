@@ -49,16 +49,11 @@ def read_label_filter(path: Path | str, documents: int, labels: int) -> Run:
     """
     rows: list[dict[int, float]] = [{} for _ in range(documents)]
     for line, text in open_lines(path):
-        place, fields = Place(path, line), text.split()
-        if not fields:
+        if not text.strip():
             continue
-        if len(fields) != 2 or not all(field.isdecimal() for field in fields):
-            raise place.error(f"is {show(text.strip())}, expected the positions of a document and a label, from 0")
-        document, label = map(int, fields)
-        for name, position, size in (("document", document, documents), ("label", label, labels)):
-            if position >= size:
-                raise place.error(
-                    f"{name} {position}, but the last of {size} has position {size - 1}; is it their file?"
-                )
-        rows[document][label] = 1.0
+        positions = [int(field) if field.isdecimal() else documents + labels for field in text.split()]
+        if len(positions) != 2 or positions[0] >= documents or positions[1] >= labels:
+            expected = f"the positions of a document and a label, from 0 to {documents - 1} and to {labels - 1}"
+            raise InputError(f"is {show(text.strip())}, expected {expected}; is it their file?", path, line)
+        rows[positions[0]][positions[1]] = 1.0
     return Run.from_rows(rows)

@@ -87,10 +87,9 @@ def read_qrels(path: Path | str, document_ids: Sequence[str], labels: Collection
         document_id, label = _document(fields[0], judged, place), _find_known(fields[2], labels)
         if label in judged[document_id]:
             raise place.error(f"label {show(label)} is judged twice for document {show(document_id)}")
-        try:
-            judged[document_id][label] = int(fields[3]) > 0
-        except ValueError:
-            raise place.error(f"relevance is {show(fields[3])}, expected a whole number") from None
+        if not re.fullmatch(r"[+-]?\d{1,18}", fields[3]):
+            raise place.error(f"relevance is {show(fields[3])}, expected a whole number")
+        judged[document_id][label] = int(fields[3]) > 0
     return [[label for label, right in row.items() if right] for row in judged.values()]
 
 
