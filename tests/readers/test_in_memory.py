@@ -273,7 +273,7 @@ def test_numbers_are_ids_and_empty_cells_are_empty() -> None:
 @pytest.mark.parametrize(
     ("labels", "columns", "message"),
     [
-        ([{"kind": "Bees"}], {}, r'none is called name; say which holds the names: Vocabulary.of\(labels, name="kind"'),
+        ([{"kind": "Bees"}], {}, r'or say which holds the names: Vocabulary.of\(labels, name="kind"'),
         ([{"name": "Bees"}], {"name": "topic"}, 'no column "topic"; the columns are "name"'),
         ([{"name": "Bees"}], {"titel": "name"}, 'no field "titel"; the fields are id, name, names'),
         ([{"name": "Bees"}, {"name": ""}], {}, r'labels:2: has no name; fill in the column "name"'),

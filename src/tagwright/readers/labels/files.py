@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import os
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.core.cache import file_key, user_cache
-from tagwright.core.checked import is_missing, show
+from tagwright.core.checked import find_nearest, is_missing, show
 from tagwright.core.display import list_first, plural
 from tagwright.core.extras import require
 from tagwright.data.records import label_record
@@ -66,19 +65,22 @@ def read_labels(
     likely: gives the languages to prefer when none is given, such as those of the documents.
     """
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that cannot be
-        raise InputError(_no_such_file(Path(path)), path)
+        beside = [other.name for other in Path(path).parent.glob("*") if other.is_file()]
+        near = find_nearest(Path(path).name, beside, 0.75)
+        raise InputError(f"no such file; did you mean {near}?" if near else "no such file", path)
     located = _read_located(Path(path), language, likely, _format(Path(path), input_format), encoding)
-    labels = [label for _, label in located]
+    labels = [label_without_tags(label) for _, label in located]
     if not labels:
         raise InputError("holds no labels, expected at least one", path)
     try:
         vocabulary = Vocabulary(labels)
     except InputError:
         first, second = first_duplicate(labels)
-        line, label = located[second]
+        line = located[second][0]
         if first == second or not line:
             raise
-        raise InputError(f"the id {show(label.id)} is taken by line {located[first][0]}", path, line) from None
+        taken = f"the id {show(labels[second].id)} is taken by line {located[first][0]}"
+        raise InputError(taken, path, line) from None
     say_chosen(labels, vocabulary.frequent_languages, path, language)
     return vocabulary
 
@@ -99,8 +101,9 @@ def label_lines(vocabulary: Vocabulary, file_format: Format = "jsonl") -> Iterat
     if file_format == "csv" or file_format == "tsv":
         return table_lines(to_table(vocabulary, one_line=file_format == "tsv"), file_format)
     if file_format == "names" or file_format == "xlsx":
-        what = "a list of names cannot hold a vocabulary" if file_format == "names" else "a workbook has no lines"
-        raise ConfigError(f"{what}; write jsonl, csv, tsv, turtle")
+        raise ConfigError(
+            f"labels cannot be written as lines of the format {file_format}; write jsonl, csv, tsv, turtle"
+        )
     require("writing SKOS", "rdflib")
     from tagwright.readers.labels import skos
 
@@ -159,15 +162,6 @@ def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
     return (Label(str(id_), tuple(clean(name) for name in names if not is_missing(name))) for id_, names in listed)
 
 
-def _no_such_file(path: Path) -> str:
-    try:
-        beside = [other.name for other in path.parent.iterdir() if other.is_file()]
-    except (OSError, ValueError):
-        beside = []
-    near = difflib.get_close_matches(path.name, beside, cutoff=0.75)
-    return f"no such file; did you mean {' or '.join(near)}?" if near else "no such file"
-
-
 def _format(path: Path, wanted: Format | None) -> Format:
     formats = dict.fromkeys([*_SUFFIXES.values(), "names"])
     if wanted is not None and wanted not in formats:
@@ -198,8 +192,7 @@ def _read_located(
 
             return skos.read_labels(path, language, file_format, guess)
 
-        kept = _read_through_cache(path, ("skos", file_format, language, guess), parse)
-        return [(0, label_without_tags(label)) for label in kept]
+        return [(0, label) for label in _read_through_cache(path, ("skos", file_format, language, guess), parse)]
 
     def read(reading: Reading) -> list[tuple[int, Label]]:
         if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
@@ -208,7 +201,7 @@ def _read_located(
             return list((read_published if is_published(path) else read_names)(path, reading))
         return list(chosen_names(with_parents(read_records(path, reading), path), language, likely, path))
 
-    return [(line, label_without_tags(label)) for line, label in in_encoding(path, encoding, read)]
+    return in_encoding(path, encoding, read)
 
 
 def _read_through_cache(

@@ -105,19 +105,12 @@ def lines(labels: Iterable[Label], file_format: Format) -> Iterator[str]:
     """
     graph = Graph()
     graph.bind("skos", SKOS)
-    fields = {
-        "broader": "broader", "related": "related", "inScheme": "schemes", "exactMatch": "exact", "closeMatch": "close",
-    }  # fmt: skip
     for label in labels:
         concept = _to_uri(label.id)
         graph.add((concept, RDF.type, SKOS.Concept))
-        for each in label.types:
-            graph.add((concept, RDF.type, _to_uri(each)))
-        for name, field in fields.items():
+        for field, (predicate, _) in {**_LINKS, "replaces": (DCTERMS.replaces, None)}.items():
             for target in getattr(label, field):
-                graph.add((concept, SKOS[name], _to_uri(target)))
-        for replaced in label.replaces:
-            graph.add((concept, DCTERMS.replaces, _to_uri(replaced)))
+                graph.add((concept, predicate, _to_uri(target)))
         for collection in label.collections:
             graph.add((_to_uri(collection), RDF.type, SKOS.Collection))
             graph.add((_to_uri(collection), SKOS.member, concept))
@@ -225,21 +218,16 @@ def _concepts(graph: Graph) -> set[Node]:
     a prefLabel are concepts too, unless all that is known of them is which concept they match.
     """
 
-    def subjects(*properties: URIRef) -> set[Node]:
-        return {node for predicate in properties for node in graph.subjects(predicate, None)}
-
-    def objects(*properties: URIRef) -> set[Node]:
-        return {node for predicate in properties for node in graph.objects(None, predicate)}
-
     def of_types(classes: Iterable[Node | None]) -> set[Node]:
         return {node for kind in classes for node in graph.subjects(RDF.type, kind)}
 
     groups = of_types((SKOS.ConceptScheme, SKOS.Collection, SKOS.OrderedCollection))
-    groups |= subjects(SKOS.hasTopConcept, SKOS.member, SKOS.memberList) | objects(SKOS.inScheme, SKOS.topConceptOf)
-    matched = objects(SKOS.exactMatch, SKOS.closeMatch, SKOS.broadMatch, SKOS.narrowMatch, SKOS.relatedMatch)
-    maybe = subjects(SKOS.inScheme) | (subjects(SKOS.prefLabel) - matched)
+    in_groups = SKOS.inScheme | SKOS.topConceptOf
+    groups.update(graph.subjects(SKOS.hasTopConcept | SKOS.member | SKOS.memberList), graph.objects(None, in_groups))
+    match = SKOS.exactMatch | SKOS.closeMatch | SKOS.broadMatch | SKOS.narrowMatch | SKOS.relatedMatch
+    maybe = {*graph.subjects(SKOS.inScheme)} | ({*graph.subjects(SKOS.prefLabel)} - {*graph.objects(None, match)})
     others = {node for node in maybe if (node, RDF.type, None) not in graph}
-    others |= subjects(SKOS.broader, SKOS.narrower, SKOS.related, SKOS.topConceptOf)
+    others.update(graph.subjects(SKOS.broader | SKOS.narrower | SKOS.related | SKOS.topConceptOf))
     return of_types(graph.transitive_subjects(RDFS.subClassOf, SKOS.Concept)) | (others - groups)
 
 
@@ -308,22 +296,21 @@ def _label(graph: Graph, concept: URIRef, languages: Sequence[str]) -> Label | N
     )
 
 
+_LINKS: Mapping[str, tuple[URIRef, URIRef | rdflib.paths.Path]] = {
+    "types": (RDF.type, RDF.type),
+    "broader": (SKOS.broader, SKOS.broader | ~SKOS.narrower),
+    "schemes": (SKOS.inScheme, SKOS.inScheme | SKOS.topConceptOf | ~SKOS.hasTopConcept),
+    "related": (SKOS.related, SKOS.related | ~SKOS.related),
+    "exact": (SKOS.exactMatch, SKOS.exactMatch),
+    "close": (SKOS.closeMatch, SKOS.closeMatch),
+}
+"Field of a label -> the property that is written, and what is read."
+
+
 def _links(graph: Graph, concept: URIRef) -> dict[str, tuple[str, ...]]:
     """Return the types of a concept, its schemes and collections, and related concepts: sorted URIs by field."""
-
-    def linked(*properties: URIRef, inverse: Iterable[URIRef] = ()) -> tuple[str, ...]:
-        nodes = {node for predicate in properties for node in graph.objects(concept, predicate)}
-        nodes.update(node for predicate in inverse for node in graph.subjects(predicate, concept))
-        return _ids(nodes)
-
-    return {
-        "broader": linked(SKOS.broader, inverse=[SKOS.narrower]),
-        "types": tuple(kind for kind in linked(RDF.type) if kind != str(SKOS.Concept)),
-        "schemes": linked(SKOS.inScheme, SKOS.topConceptOf, inverse=[SKOS.hasTopConcept]),
-        "related": linked(SKOS.related, inverse=[SKOS.related]),
-        "exact": linked(SKOS.exactMatch),
-        "close": linked(SKOS.closeMatch),
-    }
+    found = {field: {*graph.objects(concept, path)} - {SKOS.Concept} for field, (_, path) in _LINKS.items()}
+    return {field: _ids(nodes) for field, nodes in found.items()}
 
 
 def _collections(graph: Graph) -> dict[Node, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from tagwright.core.checked import is_missing, show
 from tagwright.core.display import list_first, plural
 from tagwright.data.records import LISTS, by_code
 from tagwright.data.subjects import bare_id
+from tagwright.data.vocabulary import find_unambiguous
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import format_list, parse_list
 from tagwright.readers.headers import DOCUMENT, LABEL, is_among_words, language_of, recognise_columns
@@ -181,14 +182,10 @@ def _check(found: _Columns, header: Sequence[str], given: Mapping[str, str], pla
     documents = [column for column in header if is_among_words(column, beside_titles)]
     if documents and not given and titles == names:
         raise place.error(f"the columns are those of documents ({', '.join(header)}), expected labels")
-    if len(set(header)) < len(header) or (not names and place.line is not None):
+    if len(set(header)) < len(header) or not names:
         wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
-        raise place.error(f"the columns are {show(header)}, expected {wanted}")
-    if not names:
-        raise InputError(
-            f"the labels have the columns {', '.join(map(show, header))}, and none is called name; say which holds "
-            f"the names: Vocabulary.of(labels, name={show(header[0])})"
-        )
+        how = f"; or say which holds the names: Vocabulary.of(labels, name={show(header[0])})"
+        raise place.error(f"the columns are {show(header)}, expected {wanted}{how if place.line is None else ''}")
 
 
 def _with_header(
@@ -323,14 +320,14 @@ def with_parents(labels: Iterable[tuple[int, Label]], path: Path | str) -> Itera
     ids = {label.id for _, label in every}
     if all(parent in ids for _, label in every for parent in label.broader):
         return iter(every)
-    known = _one_of(
+    known = find_unambiguous(
         (name, label.id) for _, label in every for name in (*label.names[:1], *(text for _, text in label.languages))
     )
-    known |= _one_of((label.notation, label.id) for _, label in every if label.notation)
+    known |= find_unambiguous((label.notation, label.id) for _, label in every if label.notation)
     missing, count, resolved = list[str](), 0, list[tuple[int, Label]]()
     for line, label in every:
-        others = ((parent, known.get(parent, "")) for parent in label.broader)
-        named = [parent if parent in ids else other if other != label.id else "" for parent, other in others]
+        others = ((parent, known.get(parent)) for parent in label.broader)
+        named = [parent if parent in ids else other if other != label.id else None for parent, other in others]
         missing += [parent for parent, name in zip(label.broader, named, strict=True) if not name]
         count += len(named)
         broader = tuple(name or parent for parent, name in zip(label.broader, named, strict=True))
@@ -340,11 +337,3 @@ def with_parents(labels: Iterable[tuple[int, Label]], path: Path | str) -> Itera
             "%s: %d of %d parents are no label: %s", path, len(missing), count, list_first([*dict.fromkeys(missing)])
         )
     return iter(resolved)
-
-
-def _one_of(named: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Text -> id, without the texts of several labels."""
-    ids = dict[str, str]()
-    for text, label_id in named:
-        ids[text] = label_id if ids.get(text, label_id) == label_id else ""
-    return ids
