@@ -13,17 +13,18 @@ from typing import Any
 
 import pytest
 from tests.batch.conftest import NAMES
-from tests.batch.test_batch import run
+from tests.batch.test_batch import here, tag
 
 from tagwright import zero_shot
 from tagwright.batch import ArrowTagger
+from tagwright.batch.output_folder import BatchOptions
 from tagwright.encoders.cache import keeps_documents
 from tagwright.errors import ConfigError, ModelError
 from tagwright.tagger import Tagger
 
 pa = pytest.importorskip("pyarrow")
 
-COUNT = 2_000
+COUNT = 600
 
 
 def texts(count: int) -> list[str]:
@@ -38,11 +39,14 @@ def table(count: int = 6, **columns: str) -> Any:
     )
 
 
-def test_two_thousand_documents_have_the_suggestions_of_the_batch(model: Path, tmp_path: Path) -> None:
-    whole = table(COUNT)
+def test_documents_have_the_suggestions_of_the_batch(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, options = table(COUNT), BatchOptions(shard_size=500)
     lines = (json.dumps({"id": row["id"], "text": row["text"]}) for row in whole.to_pylist())
     (tmp_path / "documents.jsonl").write_text("\n".join(lines) + "\n")
-    run(tmp_path / "documents.jsonl", model, tmp_path / "out", "--processes", "1", "--shard-size", "500")
+    here(monkeypatch, model, options)
+    tag(tmp_path / "documents.jsonl", model, tmp_path / "out", options)
     tagger = ArrowTagger(model)
     rows = [row for batch in whole.to_batches(max_chunksize=300) for row in tagger(batch).to_pylist()]
     shards = sorted((tmp_path / "out").glob("shard-*.jsonl"))
@@ -52,8 +56,7 @@ def test_two_thousand_documents_have_the_suggestions_of_the_batch(model: Path, t
         assert (row["id"], row["labels"]) == (line["id"], [each["label"] for each in line["suggestions"]])
         assert row["scores"] == pytest.approx([each["score"] for each in line["suggestions"]], rel=1e-4)
         assert row["error"] is None
-        sure = [each["confidence"] for each in line["suggestions"] if "confidence" in each]
-        assert (row["confidences"] or []) == pytest.approx(sure, abs=1e-4)
+        assert row["confidences"] == pytest.approx([each["confidence"] for each in line["suggestions"]], abs=1e-4)
     assert sum(len(row["labels"]) for row in rows) > COUNT
 
 
@@ -65,18 +68,6 @@ def test_tables_stay_tables_and_columns_may_be_named(model: Path) -> None:
     assert made.to_pylist() == ArrowTagger(model, k=1)(table()).to_pylist()
     assert {len(row["labels"]) for row in made.to_pylist()} == {1}
     assert tagger(table(id="key", text="body").slice(0, 0)).num_rows == 0
-
-
-def test_confidences_are_there_where_they_are_estimated(model: Path, tmp_path: Path) -> None:
-    labelled = [{"id": str(i), "text": text, "labels": [text.split()[0]]} for i, text in enumerate(texts(60))]
-    import tagwright as tw
-
-    tw.train("auto", labelled, NAMES, language="en", seed=1).save(tmp_path / "auto")
-    expected = Tagger.load(tmp_path / "auto").suggest(texts(3))
-    made = ArrowTagger(tmp_path / "auto")(table(3)).to_pylist()
-    assert [row["confidences"] for row in made] == [
-        pytest.approx([each.confidence for each in row], abs=1e-4) for row in expected
-    ]
 
 
 def test_a_row_that_cannot_be_read_or_tagged_says_why(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.batch.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words, write_documents
+from tests.batch.conftest import BROKEN, DOCUMENTS, NAMELESS, REPEATED, words, write_documents
 from tests.processes import TAGWRIGHT
 from typer.testing import CliRunner
 
@@ -27,11 +27,8 @@ from tagwright.batch.shard_tagging import tag_shard
 from tagwright.batch.shards import Shard
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
-from tagwright.readers.labels.files import to_vocabulary
-from tagwright.readers.run_files import read_run
 from tagwright.tagger import Tagger
 from tagwright.tagger.acceptance import SuggestOptions
-from tagwright.types import Document
 
 SIZE = 10
 
@@ -125,27 +122,6 @@ def test_killed_in_the_middle_and_started_again_it_writes_the_same_bytes(
     assert contents(killed) == contents(tmp_path / "whole")
 
 
-def test_the_files_are_run_files_of_what_the_tagger_suggests(
-    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here(monkeypatch, model, OPTIONS)
-    tag(documents, model, tmp_path / "out", OPTIONS)
-    text = "".join(file.read_text(encoding="utf-8") for file in sorted((tmp_path / "out").glob("shard-*.jsonl")))
-    lines = text.splitlines(keepends=True)
-    readable = [i for i in range(1, DOCUMENTS + 1) if i not in (BROKEN, NAMELESS, REPEATED)]
-    known = [Document(f"d{i}", words(i), words(i + 1)) for i in readable]
-    assert [json.loads(line)["id"] for line in lines[: SIZE - 1]] == [each.id for each in known[: SIZE - 1]]
-    for line, document in zip(lines[:5], known, strict=False):
-        assert json.loads(line)["title"] == document.title
-        assert all(each["name"] == each["label"] for each in json.loads(line)["suggestions"])
-    expected = Tagger.load(model).tag(known[:5])
-    short = tmp_path / "short.jsonl"
-    short.write_text("".join(lines[:5]), encoding="utf-8")
-    found = read_run(short, [each.id for each in known[:5]], to_vocabulary(NAMES).index)
-    assert found.labels.tolist() == expected.labels.tolist()
-    assert found.scores.tolist() == expected.scores.tolist()
-
-
 def test_parquet_holds_the_same_with_the_names_of_labels(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,34 +138,19 @@ def test_parquet_holds_the_same_with_the_names_of_labels(
         assert all(each["name"] == each["label"] and 0 < each["confidence"] < 1 for each in row["suggestions"])
 
 
-def test_the_exit_code_says_that_documents_failed(
+def test_the_exit_code_says_that_documents_failed_and_a_file_which_and_why(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "good.jsonl").write_text('{"id": "1", "text": "bees"}\n')
     here(monkeypatch, model, OPTIONS)
     for which, expected in ((documents, 3), (tmp_path / "good.jsonl", 0)):
-        code, out, _ = main(command(which, model, tmp_path / which.stem, "--json"), monkeypatch, capsys)
-        assert code == expected
-        assert json.loads(out)["errors"] == (3 if expected else 0)
-    assert len((tmp_path / "documents" / "errors.jsonl").read_text().splitlines()) == 3
-
-
-def main(
-    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[object, str, str]:
-    """Run a command in this process; returns its exit code and what it printed."""
-    monkeypatch.setattr(sys, "argv", ["tagwright", *words[len(TAGWRIGHT) :]])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    return (end.value.code or 0, *capsys.readouterr())
-
-
-def test_errors_say_which_document_and_why(
-    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here(monkeypatch, model, OPTIONS)
-    tag(documents, model, tmp_path / "out", OPTIONS)
-    errors = records(tmp_path / "out" / "errors.jsonl")
+        words = command(which, model, tmp_path / which.stem, "--json")[len(TAGWRIGHT) :]
+        monkeypatch.setattr(sys, "argv", ["tagwright", *words])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert (end.value.code or 0) == expected
+        assert json.loads(capsys.readouterr().out)["errors"] == expected
+    errors = records(tmp_path / "documents" / "errors.jsonl")
     assert [(each["shard"], each["line"]) for each in errors] == [(0, BROKEN), (2, NAMELESS), (2, REPEATED)]
     assert "is not JSON" in errors[0]["reason"]
 
@@ -395,17 +356,11 @@ def test_a_tagger_that_is_replaced_during_a_batch_tags_none_of_it(
     assert not list((tmp_path / "out").glob("shard-*"))
 
 
-def test_an_output_inside_a_folder_of_documents_is_refused(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "one.txt").write_text("Bees and honey.")
+def test_an_output_inside_a_folder_of_documents_is_refused(tmp_path: Path) -> None:
+    (notes := tmp_path / "notes").mkdir()
     for output in (notes, notes / "tagged", notes / "more" / ".." / "tagged"):
-        code, _, err = main(command(notes, model, output), monkeypatch, capsys)
-        assert code == 2
-        assert "notes, whose files are the documents; choose another output" in err
-    assert [each.name for each in notes.iterdir()] == ["one.txt"]
+        with pytest.raises(ConfigError, match="notes, whose files are the documents; choose another output"):
+            batch.check_apart([str(notes)], output)
     batch.check_apart([str(notes), "-", str(notes / "*")], tmp_path / "notes tagged")
 
 

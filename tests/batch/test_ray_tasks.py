@@ -14,7 +14,7 @@ import pytest
 from tests.batch.test_batch import command, contents, run
 
 from tagwright.batch.shards import Shard
-from tagwright.errors import TagwrightError
+from tagwright.errors import ConfigError, TagwrightError
 
 ray = pytest.importorskip("ray")
 
@@ -64,12 +64,11 @@ def test_a_node_that_does_not_answer_is_given_up_after_seconds_or_what_the_user_
     assert [os.environ[name] for name in names] == ["1000", "20000"]
 
 
-def test_a_cluster_that_is_not_there_is_an_error_in_one_line(documents: Path, model: Path, tmp_path: Path) -> None:
-    arguments = command(documents, model, tmp_path / "out", "--ray", "nowhere:x")
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("tagwright: --ray nowhere:x: no cluster can be reached there (")
-    assert done.stderr.count("\n") == 1
+def test_a_cluster_that_is_not_there_is_an_error_in_one_line() -> None:
+    from tagwright.batch import ray_tasks
+
+    with pytest.raises(ConfigError, match=r"^--ray nowhere:x: no cluster can be reached there \(.*\)$"):
+        ray_tasks._connect("nowhere:x")
 
 
 def _process(driver: int) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,8 @@ def shards(*sources: Path, size: int, wanted: Callable[[int], bool] = lambda _: 
 
 
 def ids(shard: Shard) -> list[str]:
-    file = DocumentFile(shard.path)
-    try:
+    with closing(DocumentFile(shard.path)) as file:
         return list(file.ids())
-    finally:
-        file.close()
 
 
 def write(path: Path, *lines: str) -> Path:

@@ -121,14 +121,6 @@ def marc8(expected: list[tuple[str, str, list[tuple[str, str]]]]) -> list[tuple[
     ]
 
 
-@pytest.mark.parametrize("name", ["in.mrc", "in.xml"])
-def test_what_was_added_is_read_again(tmp_path: Path, name: str) -> None:
-    record = marc_record(PLAIN)
-    copied(tmp_path, in_xml(record) if name == "in.xml" else utf8(record), name)
-    added = ("<http://x.org/bee> Bienen", "<(DE-588)4006216-6> Bär & Łódź <Б>")
-    assert [each for each in read(tmp_path / f"out.{name}")[0].labels if each in added] == list(added)
-
-
 XML = """<?xml version="1.0" encoding="{encoding}"?>
 <!-- two records --><c:collection xmlns:c="http://www.loc.gov/MARC21/slim">
   <c:record>
@@ -343,11 +335,6 @@ def test_numbers_and_sources_as_catalogues_write_them(
     assert (field.indicators, field.subfields) == (indicators, expected)
     known = {"http": source.partition("/")[0], "gnd:": "gnd"}.get(label_id[:4], "")
     assert recognise_source([label_id])[0] == ("" if source == "zoo" else known)
-
-
-def test_fast_numbers_are_read_again() -> None:
-    labels = Vocabulary([Label("http://id.worldcat.org/fast/829875", ("Bees",))])
-    assert labels.resolve("<(OCoLC)fst00829875> Bienen") == 0
 
 
 def test_883_is_as_marc_defines_it() -> None:

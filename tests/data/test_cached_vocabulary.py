@@ -15,15 +15,10 @@ BIRDS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 <http://x/2> a skos:Concept ; skos:prefLabel "Owls"@en ; skos:altLabel "Strigiformes"@en ; skos:broader <http://x/1> .
 """
 LABELS = [
-    Label(
-        "http://x/1",
-        ("Birds",),
-        "They\nfly.",
-        languages=(("en", "Birds"), ("de", "Vögel")),
-        descriptions=(("en", "They\nfly."),),
-    ),
+    Label("http://x/1", ("Birds",), "They\nfly.", languages=(("en", "Birds"), ("de", "Vögel")),
+          descriptions=(("en", "They\nfly."),)),
     Label("http://x/2", ("Owls", "Strigiformes"), "", ("http://x/1",), (("en", "Owls"), ("en", "Strigiformes"))),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

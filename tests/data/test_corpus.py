@@ -44,20 +44,6 @@ def lines(folder: Path, name: str, *ids: str) -> Path:
     return path
 
 
-def refusal(*sources: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        Corpus.read(*sources)
-    return str(caught.value)
-
-
-def test_documents_come_out_as_they_went_in() -> None:
-    corpus = Corpus.of([BEES, EMPTY, ANTS])
-    assert list(corpus) == [BEES, EMPTY, ANTS]
-    assert [corpus[position] for position in range(3)] == [BEES, EMPTY, ANTS]
-    assert len(corpus) == 3
-    assert corpus.ids == ["bees", "empty", "ants"]
-
-
 def test_parts_are_taken() -> None:
     many = [Document(str(number), labels=(f"D{number}",)) for number in range(10)]
     corpus = Corpus.of(many)
@@ -91,7 +77,9 @@ def test_documents_from_memory_are_cleaned_and_checked() -> None:
 
 def test_an_id_that_stands_twice_is_refused_with_both_places(tmp_path: Path) -> None:
     first, second = lines(tmp_path, "a.jsonl", "x", "y", "z"), lines(tmp_path, "b.jsonl", "v", "z", "y")
-    assert refusal(first, second) == (f'{second}:2: the id "z" is also that of {first}:3; every document needs its own')
+    with pytest.raises(InputError) as caught:
+        Corpus.read(first, second)
+    assert str(caught.value) == f'{second}:2: the id "z" is also that of {first}:3; every document needs its own'
 
 
 def test_ids_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
+from tests.data.test_vocabulary import WHOLE
 from tests.saved import again
 
 from tagwright.core.saved import read_state
@@ -80,25 +81,6 @@ def test_it_can_be_saved_again_and_sent_to_another_process(loaded: Vocabulary, t
     assert sent.resolve("Owls") == 1
 
 
-WHOLE = Label(
-    "h",
-    ("Hares", "Leporidae"),
-    "They run.",
-    ("a",),
-    languages=(("en", "Hares"), ("la", "Leporidae"), ("sv", "Harar")),
-    translated=("Hasen",),
-    notation="599.32",
-    types=("http://t/Animal", "http://t/Game"),
-    schemes=("http://s/zoo",),
-    collections=("http://c/fast", "http://c/shy"),
-    related=("b", "elsewhere"),
-    exact=("http://other/7",),
-    close=("http://other/8", "http://other/9"),
-    descriptions=(("en", "They run."), ("", "Not rabbits."), ("sv", "De springer.")),
-    replaces=("hare", "levret"),
-)
-
-
 def test_every_field_is_stored_beside_labels_that_lack_it(tmp_path: Path) -> None:
     labels = Vocabulary([*BIRDS, WHOLE])
     labels.save(tmp_path)
@@ -159,11 +141,6 @@ def test_ends_whose_differences_overflow_are_refused() -> None:
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), np.array([0, most, -most - 1, -1, 4])
     with pytest.raises(ValueError, match="no sparse matrix"):
         matrix_of(matrix_state(matrix))
-
-
-def test_a_table_differs_from_what_is_no_text() -> None:
-    assert StringTable.of(["bee"]) == ["bee"]
-    assert StringTable.of(["bee"]) != [b"bee"]
 
 
 def test_damaged_text_is_refused_when_it_is_read() -> None:
