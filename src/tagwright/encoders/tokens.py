@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +18,6 @@ from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-
-LARGEST_GROWTH = 100
-"How many times as long as before a tokenizer may make a text, which it cuts to the model's length only then."
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +124,11 @@ class Fertility:
         letters = list(map(_letters, words))
         unknown = getattr(self._tokenizer.model, "unk_token", None)
         missing = None if unknown is None else self._tokenizer.token_to_id(unknown)
-        with no_panic():
-            long = [word for word, count in zip(words, letters, strict=True) if count]
-            most = self._tokenizer.truncation and self._tokenizer.truncation["max_length"]
-            cut = most and any(8 * len(word.encode()) > most for word in long)  # a letter may become several pieces
-            tokenizer = self._unlimited if cut or self._tokenizer.padding else self._tokenizer
-            encodings = iter(tokenizer.encode_batch_fast(long, add_special_tokens=False))
+        long = [word for word, count in zip(words, letters, strict=True) if count]
+        most = self._tokenizer.truncation and self._tokenizer.truncation["max_length"]
+        cut = most and any(8 * len(word.encode()) > most for word in long)  # a letter may become several pieces
+        tokenizer = self._unlimited if cut or self._tokenizer.padding else self._tokenizer
+        encodings = iter(tokenizer.encode_batch_fast(long, add_special_tokens=False))
         tokens = [next(encodings).ids if count else [] for count in letters]
         return [(count * (missing not in ids), len(ids)) for count, ids in zip(letters, tokens, strict=True)]
 
@@ -161,40 +153,8 @@ def read_tokenizer(file: Path) -> Tokenizer:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library has no error class for it
         raise ModelError(f"{file}: damaged ({error}); get the model again") from error
-    check_growth(tokenizer, file)
     tokenizer.no_padding()
     return tokenizer
-
-
-def check_growth(tokenizer: Any, place: Path) -> None:
-    """Raise ModelError for a tokenizer that may make a text more than LARGEST_GROWTH times as long.
-
-    tokenizer: of the tokenizers library, or one around it; others have no such rules. place: for the message.
-    """
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    rules = (getattr(backend, "normalizer", None), getattr(backend, "post_processor", None))
-    growth = math.prod(_growth(json.loads(rule.__getstate__())) for rule in rules if rule is not None)
-    if growth > LARGEST_GROWTH:
-        raise ModelError(
-            f"{place}: its tokenizer may make a text {growth:.3g} times as long, expected at most {LARGEST_GROWTH} "
-            "times; take another model"
-        )
-
-
-def _growth(rule: Mapping[str, Any]) -> float:
-    """How many times as long as before a text may be after a rule of a tokenizer, Unicode's own forms left out."""
-    if rule["type"] == "Sequence":
-        return math.prod(map(_growth, rule.get("normalizers") or rule.get("processors") or ()))
-    if rule["type"] == "TemplateProcessing":  # of one text or two, with special tokens; normally each text once
-        return max(1.0, sum("Sequence" in part for part in rule["single"] + rule["pair"]) / 3)
-    if rule["type"] == "Replace":
-        length, replaced = len(rule["content"]), rule["pattern"].get("String")
-        return max(1.0, length / len(replaced)) if replaced else 1.0 + length  # a pattern may match nothing, everywhere
-    if rule["type"] == "Precompiled":  # the size of a search tree, the tree, and what it replaces characters by
-        table = base64.b64decode(rule["precompiled_charsmap"])
-        replacements = table[4 + int.from_bytes(table[:4], "little") :].decode(errors="replace").split("\0")
-        return max(1.0, max(map(len, replacements)) / 18)  # as many as Unicode's own make of one: U+FDFA in NFKC
-    return 1.0 + len(rule.get("prepend", ""))
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
@@ -205,20 +165,8 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     return copy
 
 
-@contextmanager
-def no_panic() -> Iterator[None]:
-    """Raise ModelError where the tokenizers library panics, as in a regular expression that does not come to an end."""
-    try:
-        yield
-    except BaseException as error:  # what a panic becomes is no Exception, and cannot be imported
-        if type(error).__name__ != "PanicException":
-            raise
-        raise ModelError(f"the encoder's tokenizer is damaged ({error}); get the model again") from None
-
-
 def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    with no_panic():
-        return [each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+    return [each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
 
 def _starts(lengths: Longs) -> Longs:
