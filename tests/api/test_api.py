@@ -388,7 +388,7 @@ def test_an_encoder_may_be_an_object_or_a_function(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoder", "problem"),
     [
-        (lambda texts: texts, "gives no vectors of numbers"),
+        (lambda texts: texts, "gives no numbers"),
         (lambda texts: [1.0] * len(texts), r"gives for 1 texts an array of the shape \(1,\), expected a vector"),
         (lambda texts: [[float("nan")]] * len(texts), "expected a vector of finite numbers for each"),
     ],

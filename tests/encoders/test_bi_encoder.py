@@ -197,9 +197,9 @@ TENSOR = "encoder.layer.1.attention.output.dense.weight"
 @pytest.mark.parametrize(
     ("name", "changed", "said"),
     [
-        ("embeddings.LayerNorm.bias", np.zeros((1, 16), np.float32), "LayerNorm.bias is (1, 16)"),
-        ("embeddings.LayerNorm.bias", np.zeros(16, np.int32), "holds int32"),
-        (TENSOR, np.zeros((64, 16), np.float32), f"{TENSOR} is (64, 16)"),
+        ("embeddings.LayerNorm.bias", np.zeros((1, 16), np.float32), "LayerNorm.bias is float32 (1, 16)"),
+        ("embeddings.LayerNorm.bias", np.zeros(16, np.int32), "LayerNorm.bias is int32 (16,), expected float32"),
+        (TENSOR, np.zeros((64, 16), np.float32), f"{TENSOR} is float32 (64, 16)"),
         (TENSOR, np.full((16, 16), np.nan, np.float32), "gives vectors that are not finite"),
         (TENSOR, None, f"there is no '{TENSOR}'"),
     ],

@@ -69,11 +69,11 @@ def test_a_card_encodes_more_texts_in_a_call_and_gives_the_same_vectors_and_scor
     calls: list[int] = []
     for each in (model, cross):
         each.register_forward_pre_hook(lambda _, given: calls.append(len(given[0]["input_ids"])))
-    encoder, pair_batch = General(model, "float32"), CrossEncoder.of(cross).pair_tokenizer(texts, texts, rows, rows)
+    encoder, pairs = General(model, "float32"), CrossEncoder.of(cross).pair_tokenizer(texts, texts, rows, rows)
 
     def computed() -> tuple[Floats, Floats, list[int]]:
         calls.clear()
-        return encoder(texts, lambda _: None), _score_by_library(cross, pair_batch, lambda _: None), [*calls]
+        return encoder(texts, lambda _: None), _score_by_library(cross, pairs, lambda _: None), [*calls]
 
     vectors, scores, few = computed()
     assert (max(few), len(few)) == (64, 5 + 10)

@@ -104,7 +104,6 @@ def test_chosen_prompts_stand_in_place_of_the_models_own(tmp_path: Path) -> None
         ({"corpus": "c: "}, None, ("", "c: ", "")),
         ({"query": "q: "}, "query", ("q: ", "", "q: ")),
         ({"sts": "s: ", "query": "", "document": ""}, "sts", ("s: ", "s: ", "s: ")),  # as before there were roles
-        (None, None, ("", "", "")),
     ],
 )
 def test_the_prompts_of_a_model(prompts: Any, default: str | None, expected: tuple[str, str, str]) -> None:

@@ -175,7 +175,5 @@ def test_there_is_none_without_a_table_of_embeddings(tiny: str) -> None:
     assert read_sketch(folder) is None
     save_file({**weights, "embeddings.word_embeddings.weight": table[:9]}, Path(tiny, "model.safetensors"))
     assert read_sketch(folder) is None
-    (Path(tiny, "model.safetensors")).write_bytes(b"damaged")
-    assert read_sketch(folder) is None
     (folder / "tokenizer.json").unlink()
     assert read_sketch(folder) is None

@@ -104,7 +104,6 @@ def read_architecture(folder: Path) -> Architecture:
     transformer = folder / paths.get("Transformer", "")
     config, sentence = read_json(transformer / "config.json"), read_json(transformer / "sentence_bert_config.json")
     pooling = read_json(folder / paths.get("Pooling", "") / "config.json")
-    _check_numbers(transformer / "config.json", config)
     lengths = (
         sentence.get("max_seq_length"),
         read_json(transformer / "tokenizer_config.json").get("model_max_length"),
@@ -142,10 +141,10 @@ def prompts_of(model: SentenceTransformer | CrossEncoder) -> Prompts:
 
 def _prompts(file: Path, *, pooled: bool) -> Prompts:
     settings = read_json(file)
-    try:
-        return Prompts.of_model(settings.get("prompts"), settings.get("default_prompt_name"), pooled=pooled)
-    except ValueError as error:
-        raise ModelError(f"{file}: damaged ({error}); get the model again") from None
+    prompts = settings.get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(isinstance(text, str | None) for text in prompts.values()):
+        raise ModelError(f"{file}: damaged (the prompts are {show(prompts, 100)}); get the model again")
+    return Prompts.of_model(prompts, settings.get("default_prompt_name"), pooled=pooled)
 
 
 def _pooling(config: Mapping[str, Any]) -> str:
@@ -159,32 +158,21 @@ def _pooling(config: Mapping[str, Any]) -> str:
     return "mean" if not modes else "+".join(map(str, modes))
 
 
-def _check_numbers(file: Path, config: Mapping[str, Any]) -> None:
-    """Raise ModelError for an invalid size of the transformer."""
-    names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings", "vocab_size")
-    for name in names:
-        value = config.get(name, 1)
-        if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value < 1 << 31 or value == 0:
-            raise ModelError(f"{file}: damaged ({name} is {show(value, 100)}); get the model again")
-
-
 def read_modules(folder: Path) -> list[tuple[str, str]]:
     """The type and path of each part of a model; a folder without modules.json has the usual two.
 
-    Raises ModelError when the file is damaged, a type is not known here, or a path leads out of the folder.
+    Raises ModelError when the file is damaged, a type is not known here, or a path leads out of the model's folder.
     """
     file = folder / "modules.json"
     if not file.is_file():
         return [("Transformer", ""), ("Pooling", "1_Pooling")]
     modules = _json(file)
     parts = modules if isinstance(modules, list) and modules else [None]
-    kinds = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in parts]
+    kinds = [(str(part.get("type")), str(part.get("path"))) if isinstance(part, dict) else ("", "") for part in parts]
     for kind, path in kinds:
-        if not isinstance(kind, str) or not isinstance(path, str) or not (path == "" or is_folder_name(path)):
-            raise ModelError(f"{file}: damaged (a module is of type {show(kind)} in {show(path)}); get the model again")
-        if not _MODULE.fullmatch(kind):
-            raise ModelError(f"{file}: names the module {show(kind)}, {_UNKNOWN}")
-    return kinds  # type: ignore[return-value]  # checked just now
+        if not _MODULE.fullmatch(kind) or not (path == "" or is_folder_name(path)):
+            raise ModelError(f"{file}: names the module {show(kind)} in the folder {show(path)}, {_UNKNOWN}")
+    return kinds
 
 
 _UNKNOWN = "which is no known layer, activation or tokenizer of sentence-transformers and torch; take another model"
@@ -217,9 +205,7 @@ def check_named(folder: Path) -> None:
 def read_json(file: Path) -> dict[str, Any]:
     """The settings in a file, none where there is no file. Raises ModelError when it is damaged."""
     values = _json(file) if file.is_file() else {}
-    if not isinstance(values, dict):
-        raise ModelError(f"{file}: damaged (holds no settings); get the model again")
-    return values
+    return values if isinstance(values, dict) else {}
 
 
 def _json(file: Path) -> Any:

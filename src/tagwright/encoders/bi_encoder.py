@@ -19,7 +19,7 @@ from tagwright.encoders.compiled import Computed, is_installed
 from tagwright.encoders.device import Precision, current_settings, model_settings, uses_gpu
 from tagwright.encoders.graphs import write_graph
 from tagwright.encoders.layers import normalize_in_place
-from tagwright.encoders.model_folder import EXPORTED, PACKAGED, copy_model, digest, model_files, revision_of
+from tagwright.encoders.model_folder import EXPORTED, PACKAGED, copy_model, digest, model_files
 from tagwright.encoders.precision import resolve
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, cached_once, load_model, say_general, write_model
@@ -49,8 +49,7 @@ class BiEncoder:
     """Turns texts into vectors that are close for texts of similar meaning. Make one with `load` or `of`.
 
     name: the name it was loaded by. cache: the vectors of earlier runs; None: every text is computed. asked: the
-    requested precision. precision: the one used on this machine. origin: the name and revision of the model on the
-    Hugging Face Hub, empty for others. saved: whether it comes from a saved tagger.
+    requested precision. precision: the one used on this machine. saved: whether it comes from a saved tagger.
     """
 
     def __init__(
@@ -58,8 +57,6 @@ class BiEncoder:
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
         self.cached, self.saved, self._device = False, False, current_settings().device
-        revision = revision_of(source) if isinstance(source, Path) and name != PACKAGED else ""
-        self.origin: Mapping[str, str] = {"name": name.partition("@")[0], "revision": revision} if revision else {}
         self._found = _state(source) if isinstance(source, Path) else None
 
     @classmethod
@@ -115,7 +112,7 @@ class BiEncoder:
             asked = current_settings().precision or record.get("asked", "auto")
             computed = record.get("computed", "")
             encoder = cls.load(name, precision=asked, prompts=record.get("prompts", {}), cached=cached)
-            encoder.origin, encoder.saved = record.get("origin", {}), True
+            encoder.saved = True
         except (AttributeError, ConfigError) as error:
             raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
         if computed and computed != encoder.precision:
@@ -164,9 +161,8 @@ class BiEncoder:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The record for a saved tagger: requested and used precision, prompts and origin."""
-        precision = {"asked": self.asked, "computed": self.precision}
-        return {**precision, "prompts": self._architecture.prompts.by_role, "origin": dict(self.origin)}
+        """The record for a saved tagger: requested and used precision, and prompts."""
+        return {"asked": self.asked, "computed": self.precision, "prompts": self._architecture.prompts.by_role}
 
     @property
     def dim(self) -> int:

@@ -30,7 +30,7 @@ from tagwright.encoders.device import (
 )
 from tagwright.encoders.layers import Map, linear
 from tagwright.encoders.model_folder import PACKAGED, copy_model
-from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
+from tagwright.encoders.pair_tokenizer import Pairs, PairTokenizer
 from tagwright.encoders.precision import resolve
 from tagwright.encoders.sentence_transformer import cached_once, load_library, load_model, say_general, write_model
 from tagwright.encoders.static import encoder_folder
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Files: TypeAlias = tuple[Path, Architecture]
 "The folder of a cross-encoder, and what its settings say."
 
-Forward: TypeAlias = Callable[[PairBatch, Callable[[int], object]], Floats]
+Forward: TypeAlias = Callable[[Pairs, Callable[[int], object]], Floats]
 "Computes the scores (pairs,); the second argument is told how many pairs were scored since the last time."
 
 LONGEST = 512
@@ -85,8 +85,6 @@ class CrossEncoder:
         if not _is_cross(folder, own):
             new = replace(own, max_length=max_length or min(LONGEST, positions))
             return cls(name, lambda: _with_new_head(folder, new, seed))
-        if own.prompts.default:
-            raise _in_a_prompt(name)
         read = replace(own, max_length=max_length or own.max_length)
         return cls(name, lambda: _load(folder, max_length), (folder, read))
 
@@ -110,9 +108,9 @@ class CrossEncoder:
         first_tokens: the most tokens of a first text; None: as many as fit. progress: the title of a progress bar on
         stderr; without one there is none.
         """
-        pair_batch = self.pair_tokenizer(firsts, seconds, rows, columns, first_tokens)
+        pairs = self.pair_tokenizer(firsts, seconds, rows, columns, first_tokens)
         with bar(progress, len(rows)) as done:
-            return self._forward(pair_batch, done)
+            return self._forward(pairs, done)
 
     @cached_once
     def model(self) -> sentence_transformers.CrossEncoder:
@@ -120,10 +118,10 @@ class CrossEncoder:
         with model_settings(device=self._device):
             model = self._make()
         modules, expected = tuple(type(module).__name__ for module in model), ("Transformer", "Pooling", "Dense")
-        if model.num_labels != 1:
-            raise _too_many(self.name, model.num_labels)
-        if modules not in {expected[:1], expected} or model.default_prompt_name:
-            raise _in_a_prompt(self.name)
+        is_plain = modules in {expected[:1], expected} and not model.default_prompt_name
+        if model.num_labels != 1 or not is_plain:
+            given = f"gives {model.num_labels} scores for a pair" if is_plain else "reads its pairs in a prompt"
+            raise ModelError(f"{self.name}: {given}, expected one score of two texts as they are; take another model")
         model.eval()
         return model
 
@@ -160,22 +158,22 @@ class CrossEncoder:
     def _read_bert(self) -> Forward | None:
         """The scores of the files, or of what a model in memory is when it is written; None if it is no BERT."""
         if self._files:
-            return _read_bert(*self._files, self.name)
+            return _read_bert(*self._files)
         if getattr(self.model.config, "model_type", "") != "bert":
             return None
         with scratch_folder() as folder:
             try:
                 self.save(folder)
-                return _read_bert(folder, read_architecture(folder), self.name)
+                return _read_bert(folder, read_architecture(folder))
             except (AttributeError, ModelError) as error:  # it calls itself BERT, and has other parts
                 say_general(error)
                 return None
 
 
-def _read_bert(folder: Path, architecture: Architecture, name: str) -> Forward | None:
-    """Read a cross-encoder in the current or the older format; None if it has other parts.
+def _read_bert(folder: Path, architecture: Architecture) -> Forward | None:
+    """Read a cross-encoder in the current or the older format; None if it has other parts, or more than one score.
 
-    Raises ModelError when its files are damaged, or it has more than one score.
+    Raises ModelError when its files are damaged.
     """
     layers = None
     if architecture.modules[:2] != ("Transformer", "Pooling") or not architecture.after:
@@ -183,30 +181,24 @@ def _read_bert(folder: Path, architecture: Architecture, name: str) -> Forward |
         layers = partial(_read_head, architecture.config)
     precision = resolve("auto", quantisable=False)
     body = Transformer.read(folder, architecture, precision, layers) if architecture.is_bert else None
-    if body is None:
-        return None
-    if body.dim != 1:
-        raise _too_many(name, body.dim)
-    return partial(_score_by_bert, body)
+    return partial(_score_by_bert, body) if body and body.dim == 1 else None
 
 
-def _score_by_bert(body: Transformer, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
+def _score_by_bert(body: Transformer, pairs: Pairs, done: Callable[[int], object]) -> Floats:
     """(pairs,) scores by BERT and the layers that make a score of its CLS state."""
-    ids = lambda batch: np.stack([pair_batch[i] for i in batch])  # noqa: E731
-    return body.encode(pair_batch.lengths.tolist(), ids, done)[:, 0]
+    lengths, ids = pairs
+    return body.encode(lengths.tolist(), lambda batch: np.stack([ids(i) for i in batch]), done)[:, 0]
 
 
-def _score_by_library(
-    model: sentence_transformers.CrossEncoder, pair_batch: PairBatch, done: Callable[[int], object]
-) -> Floats:
+def _score_by_library(model: sentence_transformers.CrossEncoder, pairs: Pairs, done: Callable[[int], object]) -> Floats:
     """(pairs,) scores by the sentence-transformers model itself, in batches of pairs of about the same length."""
     import torch
 
-    order = np.argsort(-pair_batch.lengths, kind="stable")
+    order = np.argsort(-pairs[0], kind="stable")
     device, dtype, found = model.device, best_dtype(model.device), list[torch.Tensor]()
-    for part in group_lengths(pair_batch.lengths[order].tolist(), 32, feed(device).encoded):
+    for part in group_lengths(pairs[0][order].tolist(), 32, feed(device).encoded):
         batch = order[part]
-        padded = _pad_batch(model, pair_batch, batch)
+        padded = _pad_batch(model, pairs, batch)
         features = {name: torch.from_numpy(array).to(device) for name, array in padded.items()}
         with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=dtype == torch.bfloat16):
             found.append(model(features)["scores"].float()[:, 0])
@@ -217,10 +209,11 @@ def _score_by_library(
     return scores
 
 
-def _pad_batch(model: sentence_transformers.CrossEncoder, pair_batch: PairBatch, batch: Longs) -> dict[str, Longs]:
-    mask = np.arange(pair_batch.lengths[batch].max()) < pair_batch.lengths[batch, None]
+def _pad_batch(model: sentence_transformers.CrossEncoder, pairs: Pairs, batch: Longs) -> dict[str, Longs]:
+    lengths, ids_of = pairs
+    mask = np.arange(lengths[batch].max()) < lengths[batch, None]
     ids = np.full(mask.shape, int(model.tokenizer.pad_token_id or 0), np.int64)
-    ids[mask] = np.concatenate([pair_batch[i] for i in batch.tolist()])
+    ids[mask] = np.concatenate([ids_of(i) for i in batch.tolist()])
     parts = {"input_ids": ids % SECOND, "token_type_ids": ids // SECOND, "attention_mask": mask.astype(np.int64)}
     return {name: part for name, part in parts.items() if name in model.tokenizer.model_input_names}
 
@@ -294,11 +287,3 @@ def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sente
         modules=modules, activation_fn=torch.nn.Identity(), device=str(best_device())
     )
     return model
-
-
-def _in_a_prompt(name: str) -> ModelError:
-    return ModelError(f"{name}: reads its pairs in a prompt, expected a cross-encoder that reads them as they are")
-
-
-def _too_many(name: str, scores: int) -> ModelError:
-    return ModelError(f"{name}: gives {scores} scores for a pair, expected a cross-encoder with one")

@@ -52,14 +52,12 @@ class GivenEncoder:
     def _vectors(self, texts: list[str]) -> Floats:
         try:
             vectors = np.array(self.function(texts), np.float32)
+            if vectors.ndim == 2 and len(vectors) == len(texts) and np.isfinite(vectors).all():
+                return vectors
+            problem = f"gives for {len(texts)} texts an array of the shape {vectors.shape}"
         except (TypeError, ValueError) as error:
-            raise ModelError(f"the encoder {self.name} gives no vectors of numbers ({error})") from error
-        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
-            raise ModelError(
-                f"the encoder {self.name} gives for {len(texts)} texts an array of the shape {vectors.shape}, expected "
-                "a vector of finite numbers for each"
-            )
-        return vectors
+            problem = f"gives no numbers ({error})"
+        raise ModelError(f"the encoder {self.name} {problem}, expected a vector of finite numbers for each text")
 
 
 def register(given: Any) -> str:

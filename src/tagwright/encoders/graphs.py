@@ -43,10 +43,9 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
 
     def tensor(name: str, *shape: int | None) -> Floats:
         array: Floats = weights[name]
-        if len(array.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
-            raise ValueError(f"{name} is {array.shape}, expected {shape}")
-        if array.dtype != np.float32:
-            raise ValueError(f"{name} holds {array.dtype}, expected numbers with a point")
+        fits = len(array.shape) == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+        if not fits or array.dtype != np.float32:
+            raise ValueError(f"{name} is {array.dtype} {array.shape}, expected float32 {shape}")
         return array
 
     def linear(x: Node, name: str, outputs: int, inputs: int) -> Node:

@@ -115,13 +115,8 @@ def pin_revision(name: str) -> str:
     """
     if name in {PACKAGED, MULTILINGUAL, STATIC} or (name and Path(name).is_dir()):
         return name
-    revision = revision_of(find(name))
-    return f"{name.partition('@')[0]}@{revision}" if revision else name
-
-
-def revision_of(folder: Path) -> str:
-    """The commit whose files a folder of the Hugging Face cache holds; empty for any other folder."""
-    return folder.name if folder.parent.name == "snapshots" and re.fullmatch("[0-9a-f]{40}", folder.name) else ""
+    revision = find(name).name  # the folder of a snapshot in the Hugging Face cache
+    return f"{name.partition('@')[0]}@{revision}" if re.fullmatch("[0-9a-f]{40}", revision) else name
 
 
 def digest(file: Path) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,10 @@ from tagwright.types import Longs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+Pairs: TypeAlias = tuple[Longs, Callable[[int], Longs]]
+"""(pairs,) the number of tokens of each pair, and a function that gives the ids with types (see transformer.SECOND) of
+one, (tokens,), marks included."""
 
 
 class PairTokenizer:
@@ -30,8 +33,7 @@ class PairTokenizer:
         first, second = ([i for i, text in enumerate(example.sequence_ids) if text == which] for which in (0, 1))
         self.before, self.between, self.after = ids[: first[0]], ids[first[-1] + 1 : second[0]], ids[second[-1] + 1 :]
         self.second_type = ids[second[0]] // SECOND * SECOND
-        self.marks = len(self.before) + len(self.between) + len(self.after)
-        self.room = max_length - self.marks
+        self.room = max_length - len(self.before) - len(self.between) - len(self.after)
         self.tokenizer.enable_truncation(self.room)
 
     def __call__(
@@ -41,49 +43,25 @@ class PairTokenizer:
         rows: NDArray[np.integer],
         columns: NDArray[np.integer],
         first_tokens: int | None = None,
-    ) -> PairBatch:
+    ) -> Pairs:
         """Pair i is firsts[rows[i]] with seconds[columns[i]]. first_tokens: the most tokens of a first text."""
         first, rows = self._tokenize(firsts, rows)
         second, columns = self._tokenize(seconds, columns)
-        first = [ids[:first_tokens] for ids in first]
+        first, second = [ids[:first_tokens] for ids in first], [ids + self.second_type for ids in second]
         lengths = [np.fromiter(map(len, ids), np.int64, len(ids)) for ids in (first, second)]
-        kept = longest_first(lengths[0][rows], lengths[1][columns], self.room)
-        return PairBatch(self, first, [ids + self.second_type for ids in second], rows, columns, *kept)
+        kept, second_kept = longest_first(lengths[0][rows], lengths[1][columns], self.room)
+
+        def ids(i: int) -> Longs:
+            one, other = first[rows[i]][: kept[i]], second[columns[i]][: second_kept[i]]
+            return np.concatenate([self.before, one, self.between, other, self.after])
+
+        return kept + second_kept + len(self.before) + len(self.between) + len(self.after), ids
 
     def _tokenize(self, texts: Sequence[str], places: NDArray[np.integer]) -> tuple[list[Longs], Longs]:
         """The ids of the used texts, and their new positions."""
         used, inverse = np.unique(places, return_inverse=True)
         ids = tokenize(self.tokenizer, [texts[i] for i in used.tolist()], self.room, marks=False)
         return [np.array(text, np.int64) for text in ids], inverse
-
-
-@dataclass(frozen=True, eq=False)
-class PairBatch:
-    """Pairs of texts: pair i is the start of first[rows[i]] with that of second[columns[i]], so long as kept says.
-
-    first, second: token ids with types (see transformer.SECOND).
-    """
-
-    pair_tokenizer: PairTokenizer
-    first: Sequence[Longs]
-    second: Sequence[Longs]
-    rows: Longs
-    columns: Longs
-    first_kept: Longs
-    second_kept: Longs
-
-    def __getitem__(self, i: int) -> Longs:
-        """(tokens,) the pair's ids with types, marks included."""
-        first = self.first[self.rows[i]][: self.first_kept[i]]
-        second = self.second[self.columns[i]][: self.second_kept[i]]
-        return np.concatenate(
-            [self.pair_tokenizer.before, first, self.pair_tokenizer.between, second, self.pair_tokenizer.after]
-        )
-
-    @property
-    def lengths(self) -> Longs:
-        """(pairs,) tokens, marks included."""
-        return self.first_kept + self.second_kept + self.pair_tokenizer.marks
 
 
 def longest_first(first: Longs, second: Longs, room: int) -> tuple[Longs, Longs]:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from threading import Lock
-from typing import get_args
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from tagwright.encoders.compiled import Compiled, Computed, is_installed, openvi
 from tagwright.encoders.device import Precision as Precision
 from tagwright.encoders.device import gpu_name, is_held_before_bfloat16, uses_gpu
 from tagwright.encoders.graphs import factors
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.types import Floats
 
 _trying = Lock()  # the second to ask gets the answer of the first
@@ -27,21 +26,18 @@ def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
 
     auto: int8, then bfloat16, if the device has such products, otherwise float32: see `formats`. int8 changes quality
     insignificantly: see `benchmarks encode quality`. quantisable: whether the encoder can be computed in int8. Raises
-    ConfigError for what is no precision, and where the machine does not compute right in what was requested; ModelError
-    for int8 without OpenVINO.
+    ConfigError for what is no precision, and where the machine does not compute right in what was requested.
     """
-    if precision not in get_args(Precision):
-        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
-    if precision == "int8" and not quantisable:
-        raise ConfigError('precision is "int8"; only encoders of the BERT architecture have it; leave it out')
+    if precision == "float32":
+        return precision
+    able = {name: has for name, has in formats().items() if quantisable or name != "int8"}
     if precision == "auto":
-        order: tuple[Computed, ...] = ("int8", "bfloat16") if quantisable else ("bfloat16",)
-        able = formats()
-        return next((name for name in order if able.get(name)), "float32")
-    if precision == "int8" and not uses_gpu() and not is_installed():
-        raise ModelError('precision "int8" needs openvino, which is not installed; pip install "tagwright[minilm]"')
-    if precision != "float32" and precision not in formats():
-        raise ConfigError(f'precision is "{precision}"; this machine has no right product in it; leave it out')
+        return next((name for name in ("int8", "bfloat16") if able.get(name)), "float32")
+    if precision not in able:
+        raise ConfigError(
+            f"precision is {precision!r}, expected one of {', '.join(['auto', 'float32', *able])} for this encoder on "
+            'this machine (int8 is for BERT in OpenVINO: pip install "tagwright[minilm]"); leave it out'
+        )
     return precision
 
 

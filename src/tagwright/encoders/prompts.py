@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from tagwright.core.checked import show
 from tagwright.errors import ConfigError
 
 Role: TypeAlias = Literal["query", "document"]
@@ -28,21 +27,16 @@ class Prompts:
     pooled: bool = True
 
     @classmethod
-    def of_model(cls, prompts: object, default_name: object, *, pooled: bool) -> Prompts:
+    def of_model(cls, prompts: Mapping[str, str | None], default_name: str | None, *, pooled: bool) -> Prompts:
         """From the settings of a sentence-transformers model; one that names neither role reads its default for both.
-
-        Raises ValueError when they are not texts.
 
         >>> Prompts.of_model({"query": "query: ", "passage": "passage: "}, None, pooled=True).document
         'passage: '
         """
-        named = prompts or {}
-        if not isinstance(named, Mapping) or not all(isinstance(text, str | None) for text in named.values()):
-            raise ValueError(f"the prompts of the model are {show(prompts, 100)}, expected names and texts")
-        default = (named.get(default_name) if isinstance(default_name, str) else None) or ""
-        query = named.get("query") or ""
+        default = (prompts.get(default_name) if default_name else None) or ""
+        query = prompts.get("query") or ""
         others = ("document", "passage", "corpus")  # in the order in which sentence-transformers looks for them
-        document = next((named[name] for name in others if named.get(name)), "")
+        document = next((text for name in others if (text := prompts.get(name))), "")
         if not query and not document:
             query = document = default
         return cls(query, document, default, pooled)

@@ -87,16 +87,13 @@ def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | Non
 
     max_length: the tokens that the transformer reads of a text, [CLS] and [SEP] among them; the sketch reads no more.
     As in `distil`, the embeddings are centred and weighted by rarity; special tokens have none. Vectors are of
-    norm 1. Raises ModelError when the tokenizer is damaged.
+    norm 1. Raises ModelError when a file is damaged.
     """
     weights, tokens = folder / "model.safetensors", folder / "tokenizer.json"
     if not weights.is_file() or not tokens.is_file():
         return None
     tokenizer, names = read_tokenizer(tokens), ("word_embeddings.weight", "embed_tokens.weight")
-    try:
-        embeddings = next(iter(read_tensors(weights, lambda name: name.endswith(names)).values()), None)
-    except ModelError:  # which loading the encoder itself reports
-        return None
+    embeddings = next(iter(read_tensors(weights, lambda name: name.endswith(names)).values()), None)
     if max_length is None:
         tokenizer.no_truncation()
     else:

@@ -270,8 +270,8 @@ class Reranker(Transformer):
         distinct = list(dict.fromkeys(text for pair in texts for text in pair))
         index = {text: i for i, text in enumerate(distinct)}
         rows, columns = (np.array([index[pair[which]] for pair in texts], np.int64) for which in (0, 1))
-        pair_batch = self.pair_tokenizer(distinct, distinct, rows, columns)
-        return Tokens.of([pair_batch[i].tolist() for i in range(len(texts))])
+        _, ids = self.pair_tokenizer(distinct, distinct, rows, columns)
+        return Tokens.of([ids(i).tolist() for i in range(len(texts))])
 
     def features(self, ids: Longs) -> dict[str, Any]:
         """Ids and types apart, as far as the model has types."""
