@@ -107,20 +107,6 @@ def add_layers(folder: Path) -> None:
     (folder / "modules.json").write_text(json.dumps(modules))
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_the_tokens_of_a_prompt_are_not_pooled_where_the_model_says_so(
-    encoder_of: Exported, tmp_path: Path, pooling: Literal["cls", "mean"]
-) -> None:
-    folder = Path(encoder_of(tmp_path / "mpnet", "mpnet", pooling))
-    file = folder / "1_Pooling" / "config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"include_prompt": False}))
-    prompts = {"query": "money bank: ", "document": ""}
-    encoder = BiEncoder.load(str(folder), cached=False, prompts=prompts)
-    expected = encoder.model.encode_query(TEXTS, normalize_embeddings=True)
-    assert np.abs(encoder.encode(TEXTS, role="query") - expected).max() <= HALF_STEP + 1e-6
-    assert np.abs(encoder.encode(TEXTS, role="document") - expected).max() > 0.01
-
-
 @pytest.mark.parametrize("kind", ["bert", "mpnet", "cross"])
 def test_encoding_and_saving_need_no_torch_no_connection_and_no_telemetry(
     mpnet: str, tiny: str, kind: str, tmp_path: Path
@@ -261,13 +247,6 @@ def looked_up(ops: Any, ids: Any, name: str = "last_hidden_state", dim: int = 2)
     return found
 
 
-def texts_of(ops: Any, ids: Any) -> Any:
-    """The sum of the vectors of a text."""
-    found = ops.reduce_sum(looked_up(ops, ids, "inner"), ops.constant(np.array([1])), False)
-    found.output(0).set_names({"sentence_embedding"})
-    return found
-
-
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
     """A folder of another architecture, without weights, and with a long name: what is logged names it in full."""
@@ -287,17 +266,10 @@ def test_a_folder_needs_no_other_weights_than_the_graph(other: Path) -> None:
     assert BiEncoder.load(str(other)).dim == 2
 
 
-def test_a_graph_that_pools_by_itself_is_taken_as_it_is(other: Path, caplog: pytest.LogCaptureFixture) -> None:
-    graph_of(other / "openvino" / "openvino_model.xml", texts_of)
-    assert BiEncoder.load(str(other), cached=False).encode_raw(["bee"]).tolist() == [[10, 38]]
-    refused(other, "cls")
-    assert "it pools by itself, otherwise than asked for" in caplog.text
-
-
-def refused(folder: Path, pooling: Literal["cls", "mean"] | None = None) -> None:
+def refused(folder: Path) -> None:
     """The graph is not used; sentence-transformers finds no weights."""
     with pytest.raises(ModelError, match="cannot be loaded as a sentence-transformers model"):
-        BiEncoder.load(str(folder), cached=False, pooling=pooling).encode(["bee"])
+        BiEncoder.load(str(folder), cached=False).encode(["bee"])
 
 
 @pytest.mark.parametrize(

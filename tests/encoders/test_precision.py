@@ -13,7 +13,7 @@ from tests.saved import saved
 
 from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.compiled import Compiled, Computed
+from tagwright.encoders.compiled import Computed, compile_graph
 from tagwright.encoders.device import best_device, best_dtype
 from tagwright.encoders.graphs import factors
 from tagwright.errors import ConfigError
@@ -93,22 +93,22 @@ def test_int8_that_is_imitated_in_float32_or_wrong_or_refused_is_told(monkeypatc
     def refused(model: Any, name: Computed) -> Any:
         raise RuntimeError("no such primitive")
 
-    monkeypatch.setattr(precision, "Compiled", lambda model, _: Compiled(model, "float32"))
+    monkeypatch.setattr(precision, "compile_graph", lambda model, _: compile_graph(model, "float32"))
     assert precision.try_int8() is False
     with monkeypatch.context() as patch:
         patch.setattr(precision, "factors", wrong)
         assert precision.try_int8() is None
-    monkeypatch.setattr(precision, "Compiled", refused)
+    monkeypatch.setattr(precision, "compile_graph", refused)
     assert precision.try_int8() is None
 
 
 def test_int8_that_rounds_what_it_multiplies_is_the_processors_own(monkeypatch: pytest.MonkeyPatch) -> None:
     def rounding(model: Any, name: Computed) -> Any:
         """Products of activations that are rounded to 8 bits, but in float32."""
-        run = Compiled(model, "float32")
+        run = compile_graph(model, "float32")
         return run if name == "float32" else lambda parts, inputs: run([np.round(x * 32) / 32 for x in parts], inputs)
 
-    monkeypatch.setattr(precision, "Compiled", rounding)
+    monkeypatch.setattr(precision, "compile_graph", rounding)
     assert precision.try_int8() is True
 
 

@@ -61,7 +61,7 @@ def test_prompted_vectors_are_those_of_sentence_transformers(
     folder = prompted(tmp_path / "tiny", long, pooled=pooled, pooling=pooling)
     encoder, model = load(folder), SentenceTransformer(folder, device="cpu")
     ours = encoder.encode(TEXTS, role=role)
-    assert isinstance(encoder._forward, Transformer)
+    assert isinstance(encoder._forward, Transformer if pooled else General)
     assert np.allclose(ours, unit(model.encode(TEXTS, prompt_name=role)), atol=2e-3)
     encode = model.encode_query if role == "query" else model.encode_document
     assert np.allclose(ours, unit(encode(TEXTS)), atol=2e-3)

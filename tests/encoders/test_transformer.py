@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tiny import tiny_encoder
 
-from tagwright.encoders import bi_encoder, compiled, precision
+from tagwright.encoders import bi_encoder, compiled, precision, transformer
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.compiled import Compiled
+from tagwright.encoders.compiled import compile_graph
 from tagwright.encoders.static import distil
 from tagwright.encoders.transformer import batches
 from tagwright.errors import ModelError
@@ -39,7 +39,7 @@ def doubling() -> Any:
 @pytest.mark.parametrize("cores", ["1", "2"])
 def test_threads_share_a_graph_and_its_batches_come_in_order(monkeypatch: pytest.MonkeyPatch, cores: str) -> None:
     monkeypatch.setattr("tagwright.encoders.compiled.threads", lambda: int(cores))
-    run, results = Compiled(doubling(), "float32"), dict[int, list[float]]()
+    run, results = compile_graph(doubling(), "float32"), dict[int, list[float]]()
 
     def work(number: int) -> None:
         added = run(range(100), lambda i: {"x": np.full(3, number + i, np.float32)})
@@ -63,7 +63,7 @@ def test_an_interrupted_run_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> No
         return {"x": np.zeros(1, np.float32)}
 
     def interrupted() -> None:
-        for _ in Compiled(doubling(), "float32")(range(10_000), inputs):
+        for _ in compile_graph(doubling(), "float32")(range(10_000), inputs):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -73,8 +73,11 @@ def test_an_interrupted_run_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_graph_without_rows_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
-    call = Compiled.__call__
-    monkeypatch.setattr(Compiled, "__call__", lambda *args: ((batch, rows[:0]) for batch, rows in call(*args)))
+
+    def without_rows(*graph: Any) -> Any:
+        return lambda *given: ((batch, rows[:0]) for batch, rows in compile_graph(*graph)(*given))
+
+    monkeypatch.setattr(transformer, "compile_graph", without_rows)
     with pytest.raises(ModelError, match="OpenVINO gives no vectors on this processor; unset ONEDNN_MAX_CPU_ISA"):
         encoder.encode(["bee"])
 

@@ -70,6 +70,7 @@ class Architecture:
             and "model_type" in self.config
             and self.pooling in {"cls", "mean"}
             and self.max_length is not None
+            and not self.prompts.left_out
         )
 
     @property

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tagwright.encoders.device import threads
 from tagwright.errors import ModelError
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
 "A number format of products."
 
-T = TypeVar("T")
+Run: TypeAlias = Callable[[Iterable[Any], Callable[[Any], Mapping[str, Any]]], Iterator[tuple[Any, Floats]]]
+"A compiled graph: see `compile_graph`."
 
 
 def is_installed() -> bool:
@@ -48,43 +49,40 @@ def openvino() -> Any:
         del sys.modules[converter]
 
 
-class Compiled:
-    """A graph with one output, compiled to compute in a number format, on as many batches at a time as there are cores.
+def compile_graph(model: Model, precision: Computed) -> Run:
+    """Compile a graph with one output to compute in a number format, on as many batches at a time as there are cores.
 
-    It may be run in any number of threads. In int8, 128 neighbouring activations share a scale: fewer are more exact
-    and slower.
+    Returns a function, for any number of threads, that yields each batch with the graph's output for it; its second
+    argument makes the graph's inputs by name of a batch, when they are needed. In int8, 128 neighbouring activations
+    share a scale: fewer are more exact and slower.
     """
+    streams = threads()
+    options: dict[str, Any] = {
+        "INFERENCE_NUM_THREADS": streams,
+        "NUM_STREAMS": streams,
+        "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 128 if precision == "int8" else 0,
+        "ENABLE_CPU_PINNING": False,  # or several processes share one core
+    }
+    compiled = openvino().Core().compile_model(model, "CPU", options)
 
-    def __init__(self, model: Model, precision: Computed) -> None:
-        self._streams = threads()
-        options: dict[str, Any] = {
-            "INFERENCE_NUM_THREADS": self._streams,
-            "NUM_STREAMS": self._streams,
-            "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
-            "DYNAMIC_QUANTIZATION_GROUP_SIZE": 128 if precision == "int8" else 0,
-            "ENABLE_CPU_PINNING": False,  # or several processes share one core
-        }
-        self._model = openvino().Core().compile_model(model, "CPU", options)
-
-    def __call__(self, batches: Iterable[T], inputs: Callable[[T], Mapping[str, Any]]) -> Iterator[tuple[T, Floats]]:
-        """Each batch with the graph's output for it. inputs: the graph's inputs by name, made when they are needed.
-
-        Threads that share each product wait for each other about a hundred times a batch; with a batch each they never
-        do.
-        """
+    def run(batches: Iterable[Any], inputs: Callable[[Any], Mapping[str, Any]]) -> Iterator[tuple[Any, Floats]]:
+        # Threads that share each product wait for each other about a hundred times a batch; with a batch each never.
         requests: SimpleQueue[Any] = SimpleQueue()
-        for _ in range(self._streams):
-            requests.put(self._model.create_infer_request())
+        for _ in range(streams):
+            requests.put(compiled.create_infer_request())
 
-        def run(batch: T) -> tuple[T, Floats]:
+        def computed(batch: Any) -> tuple[Any, Floats]:
             request = requests.get()
             try:
                 return batch, request.infer(inputs(batch), share_inputs=True)[0].copy()
             finally:
                 requests.put(request)
 
-        pool = ThreadPoolExecutor(self._streams)
+        pool = ThreadPoolExecutor(streams)
         try:
-            yield from pool.map(run, batches)
+            yield from pool.map(computed, batches)
         finally:
             pool.shutdown(cancel_futures=True)
+
+    return run

@@ -30,8 +30,8 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
     may be a function of the node of their ids. int8: whether the weights of products are rounded to 8 bits, for each
     output by its largest one.
 
-    Inputs: "ids" and "types", both (texts, tokens): all texts have the same number of tokens, so there is no mask;
-    "skipped": tokens at the start that pooling leaves out. Output: (texts, dim), not normalised.
+    Inputs: "ids" and "types", both (texts, tokens): all texts have the same number of tokens, so there is no mask.
+    Output: (texts, dim), not normalised.
     Raises KeyError for a missing tensor and ValueError for one of another shape.
     """
     ov = openvino()
@@ -61,12 +61,11 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
         """(texts, tokens, dim) -> (texts, heads, tokens, dim of a head)."""
         return ops.transpose(ops.reshape(x, constant([0, 0, heads, dim // heads]), True), constant([0, 2, 1, 3]))
 
-    def tokens(x: Node, start: Node, stop: Node, axis: int) -> Node:
-        return ops.slice(x, start, stop, constant([1]), constant([axis]))
+    def first(x: Node, count: Node, axis: int) -> Node:
+        return ops.slice(x, constant([0]), count, constant([1]), constant([axis]))
 
     ids, types = (ops.parameter([-1, -1], ov.Type.i64, name=name) for name in ("ids", "types"))
-    skipped = ops.parameter([1], ov.Type.i64, name="skipped")
-    one, end = constant([1]), constant([np.iinfo(np.int64).max])
+    one = constant([1])
     embeddings = "embeddings.{}_embeddings.weight".format
     positions = tensor(embeddings("position"), None, dim)
     length = ops.gather(ops.shape_of(ids), constant([1]), constant(0))
@@ -75,13 +74,12 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
     else:
         x = ops.gather(constant(tensor(embeddings("word"), None, dim)), ids, constant(0))
     x = ops.add(x, ops.gather(constant(tensor(embeddings("token_type"), None, dim)), types, constant(0)))
-    x = norm(ops.add(x, tokens(constant(positions[None]), constant([0]), length, 1)), "embeddings.LayerNorm")
+    x = norm(ops.add(x, first(constant(positions[None]), length, 1)), "embeddings.LayerNorm")
     for number in range(config["num_hidden_layers"]):
         layer = f"encoder.layer.{number}"
         q, k, v = (by_head(linear(x, f"{layer}.attention.self.{part}", dim, dim)) for part in ("query", "key", "value"))
         if pooling == "cls" and number == config["num_hidden_layers"] - 1:  # its other tokens are not used
-            first = ops.add(skipped, one)
-            x, q = tokens(x, skipped, first, 1), tokens(q, skipped, first, 2)
+            x, q = first(x, one, 1), first(q, one, 2)
         attended = ops.transpose(ops.scaled_dot_product_attention(q, k, v), constant([0, 2, 1, 3]))
         attended = ops.reshape(attended, constant([0, 0, dim]), True)
         x = ops.add(x, linear(attended, f"{layer}.attention.output.dense", dim, dim))
@@ -89,8 +87,8 @@ def bert_graph(config: Mapping[str, Any], weights: Mapping[str, Any], pooling: s
         inner = len(weights[f"{layer}.intermediate.dense.weight"])
         up = ops.gelu(linear(x, f"{layer}.intermediate.dense", inner, dim), "erf")
         x = norm(ops.add(x, linear(up, f"{layer}.output.dense", dim, inner)), f"{layer}.output.LayerNorm")
-    pooled = ops.squeeze(x, one) if pooling == "cls" else ops.reduce_mean(tokens(x, skipped, end, 1), one, False)
-    return ov.Model([pooled], [ids, types, skipped], "bert")
+    pooled = ops.squeeze(x, one) if pooling == "cls" else ops.reduce_mean(x, one, False)
+    return ov.Model([pooled], [ids, types], "bert")
 
 
 def factors(weight: Floats, *, int8: bool) -> Node:
@@ -104,38 +102,27 @@ def factors(weight: Floats, *, int8: bool) -> Node:
     return ops.multiply(ops.convert(rounded, ov.Type.f32), ops.constant(scales.astype(np.float32)))
 
 
-def read_graph(file: Path, pooling: str) -> tuple[Model, bool]:
-    """The graph in a file, with the inputs and the output of `bert_graph`, and whether it pools by itself.
+def read_graph(file: Path, pooling: str) -> Model:
+    """The graph in a file, with the inputs and the output of `bert_graph`.
 
-    One that does has the layers after pooling too, and cannot skip tokens. Raises ValueError for a graph with other
-    inputs than token ids, attention mask and token types, or without such vectors; RuntimeError when it is damaged.
+    Raises ValueError for a graph with other inputs than token ids, attention mask and token types, or without vectors
+    of tokens; RuntimeError when it is damaged.
     """
     ov = openvino()
     ops = ov.opset13
     model = ov.Core().read_model(file)
     ids, types = (ops.parameter([-1, -1], ov.Type.i64, name=name) for name in ("ids", "types"))
-    skipped = ops.parameter([1], ov.Type.i64, name="skipped")
     every_token = ops.broadcast(ops.constant(np.int64(1)), ops.shape_of(ids))
     _feed(model, {"input_ids": ids, "attention_mask": every_token, "token_type_ids": types})
     outputs = {name: port.get_node().input_value(0) for port in model.outputs for name in port.get_names()}
     tokens = outputs.get("last_hidden_state", outputs.get("token_embeddings"))  # (texts, tokens, dim)
-    output = outputs.get("sentence_embedding") if tokens is None else tokens  # (texts, dim)
-    sizes: Any = ov.PartialShape([]) if output is None else output.get_partial_shape()
-    if sizes.rank.is_dynamic or len(sizes) != (2 if tokens is None else 3) or sizes[len(sizes) - 1].is_dynamic:
-        expected = "last_hidden_state, sentence_embedding or token_embeddings, of a known length"
+    sizes: Any = ov.PartialShape([]) if tokens is None else tokens.get_partial_shape()
+    if sizes.rank.is_dynamic or len(sizes) != 3 or sizes[2].is_dynamic:
+        expected = "last_hidden_state or token_embeddings, of a known length"
         raise ValueError(f"its outputs are {', '.join(map(str, model.outputs))[:100]}, expected {expected}")
-    vectors = output if tokens is None else _pool_tokens(tokens, skipped, pooling)
-    return ov.Model([vectors], [ids, types, skipped], "exported"), tokens is None
-
-
-def _pool_tokens(tokens: Node, skipped: Node, pooling: str) -> Node:
-    """(texts, tokens, dim) -> (texts, dim), without the skipped tokens at the start."""
-    ops = openvino().opset13
     axis = ops.constant(np.array([1]))
-    if pooling == "cls":
-        return ops.squeeze(ops.gather(tokens, skipped, axis), axis)
-    end = ops.constant(np.array([np.iinfo(np.int64).max]))
-    return ops.reduce_mean(ops.slice(tokens, skipped, end, axis, axis), axis, False)
+    first = ops.gather(tokens, ops.constant(np.int64(0)), axis)
+    return ov.Model([first if pooling == "cls" else ops.reduce_mean(tokens, axis, False)], [ids, types], "exported")
 
 
 def write_graph(transformer: Any, file: Path) -> None:

@@ -11,7 +11,7 @@ from threading import Lock
 import numpy as np
 
 from tagwright.core.cache import user_cache
-from tagwright.encoders.compiled import Compiled, Computed, is_installed, openvino
+from tagwright.encoders.compiled import Computed, compile_graph, is_installed, openvino
 from tagwright.encoders.device import Precision as Precision
 from tagwright.encoders.device import gpu_name, is_held_before_bfloat16, uses_gpu
 from tagwright.encoders.graphs import factors
@@ -107,7 +107,7 @@ def try_int8() -> bool | None:
     def product(precision: Computed) -> Floats:
         parameter = ops.parameter([-1, 384], ov.Type.f32, name="x")
         model = ov.Model([ops.matmul(parameter, factors(weight, int8=True), False, True)], [parameter], "product")
-        [(_, values)] = Compiled(model, precision)([x], lambda x: {"x": x})
+        [(_, values)] = compile_graph(model, precision)([x], lambda x: {"x": x})
         return values
 
     def error(values: Floats, expected: Floats) -> float:

@@ -51,6 +51,11 @@ class Prompts:
         return self.default if role is None else self.query if role == "query" else self.document
 
     @property
+    def left_out(self) -> bool:
+        """Whether there are prompts whose tokens are not pooled, which only sentence-transformers can do."""
+        return not self.pooled and any((self.query, self.document, self.default))
+
+    @property
     def by_role(self) -> dict[str, str]:
         """Role -> prompt."""
         return {"query": self.query, "document": self.document}

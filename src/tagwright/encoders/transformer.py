@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.encoders.architecture import Architecture, read_architecture
-from tagwright.encoders.compiled import Compiled, Computed
+from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.compiled import Computed, compile_graph
 from tagwright.encoders.graphs import bert_graph, read_graph
 from tagwright.encoders.layers import Map, apply_layers, normalize, read_layers, read_tensors
 from tagwright.encoders.model_folder import graph_files
@@ -47,11 +47,11 @@ class Transformer:
         precision: Computed,
         after: Sequence[Map] = (),
     ) -> None:
-        self.pooling, self.max_length = architecture.pooling, architecture.max_length or 0
+        self.max_length = architecture.max_length or 0
         self.prompts, self.after, self.tokenizer = architecture.prompts, after, tokenizer
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        self._run, self._limits = Compiled(graph, precision), limits
+        self._run, self._limits = compile_graph(graph, precision), limits
         pooled = np.zeros((1, graph.output(0).partial_shape[1].get_length()), np.float32)
         self.dim = len(apply_layers(after, pooled)[0])
 
@@ -68,29 +68,20 @@ class Transformer:
         architecture: one that `is_bert`. layers: makes what follows the pooling of the tensors; None: the modules of
         the folder do. Raises ModelError when the weights are damaged.
         """
-        if module := encoder_module(folder):
-            _, tokenizer, weights = module.read(folder)
-            return cls._of(weights, architecture, tokenizer, precision, [normalize], folder / module.FILE)
         file, tokens = folder / "model.safetensors", folder / "tokenizer.json"
-        if not file.is_file() or not tokens.is_file():
+        weights: Mapping[str, Any]
+        after: list[Map] | None = [normalize]
+        if module := encoder_module(folder):
+            file = folder / module.FILE
+            _, tokenizer, weights = module.read(folder)
+        elif not file.is_file() or not tokens.is_file():
             return None
-        tensors = read_tensors(file)
-        after = layers(tensors) if layers else read_layers(folder, architecture)
+        else:
+            weights = read_tensors(file)
+            after = layers(weights) if layers else read_layers(folder, architecture)
+            tokenizer, weights = read_tokenizer(tokens), _rename_tensors(weights)
         if after is None:
             return None
-        return cls._of(_rename_tensors(tensors), architecture, read_tokenizer(tokens), precision, after, file)
-
-    @classmethod
-    def _of(
-        cls,
-        weights: Mapping[str, Any],
-        architecture: Architecture,
-        tokenizer: tokenizers.Tokenizer,
-        precision: Computed,
-        after: Sequence[Map],
-        file: Path,
-    ) -> Transformer:
-        """A BERT of these weights. Raises ModelError, which names the file, where they do not fit."""
         try:
             graph = bert_graph(architecture.config, weights, architecture.pooling, int8=precision == "int8")
             known = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
@@ -110,14 +101,11 @@ class Transformer:
         if not files or not tokens.is_file() or after is None:
             return None
         try:
-            graph, is_whole = read_graph(files[0], architecture.pooling)
-            own_pooling = architecture.pooling == read_architecture(folder).pooling
-            if is_whole and not (own_pooling and architecture.prompts.pooled):
-                raise ValueError("it pools by itself, otherwise than asked for")
+            graph = read_graph(files[0], architecture.pooling)
             tokenizer = read_tokenizer(tokens)
             words = architecture.config.get("vocab_size", tokenizer.get_vocab_size())
             limits = words, architecture.max_length or 0, 1
-            own = cls(architecture, graph, limits, tokenizer, precision, () if is_whole else after)
+            own = cls(architecture, graph, limits, tokenizer, precision, after)
             own.encode([3, 3], lambda batch: np.zeros((len(batch), 3)))
         except (RuntimeError, ValueError) as error:
             say_general(error, files[0])
@@ -133,38 +121,28 @@ class Transformer:
         """
         prompt = self.prompts.of(role)
         tokens = self.tokenize([prompt + text for text in texts] if prompt else texts)
-        # As sentence-transformers counts a prompt: the tokens that it has alone, [CLS] among them, but not [SEP].
-        skipped = len(self.tokenize([prompt])[0]) - 1 if prompt and not self.prompts.pooled else 0
-        return self.encode([len(ids) for ids in tokens], lambda batch: [tokens[i] for i in batch], done, skipped)
+        return self.encode([len(ids) for ids in tokens], lambda batch: [tokens[i] for i in batch], done)
 
     def encode(
         self,
         lengths: Sequence[int],
         ids: Callable[[list[int]], ArrayLike],
         done: Callable[[int], object] = lambda _: None,
-        skipped: int = 0,
     ) -> Floats:
         """(texts, dim) vectors of texts with this many tokens.
 
-        ids: those of the texts at these positions, of one length; they may hold types: see SECOND. skipped: tokens at
-        the start that pooling leaves out. The vector of a text that has no others is that of its first token (cls) or
-        zero (mean), as in sentence-transformers.
+        ids: those of the texts at these positions, of one length; they may hold types: see SECOND.
         """
         vectors = np.empty((len(lengths), self.dim), np.float32)
 
-        def inputs(batch: list[int]) -> dict[str, Longs]:
-            first = skipped if skipped < lengths[batch[0]] else 0
-            return {**self._split(np.asarray(ids(batch), np.int64)), "skipped": np.array([first])}
-
         # Batches are small, so that activations stay in the caches of a core.
-        for batch, pooled in self._run(batches(lengths, budget=1024), inputs):
+        small = batches(lengths, budget=1024)
+        for batch, pooled in self._run(small, lambda batch: self._split(np.asarray(ids(batch), np.int64))):
             if len(pooled) != len(batch):
                 raise ModelError(
                     "OpenVINO gives no vectors on this processor; unset ONEDNN_MAX_CPU_ISA, or uninstall openvino for "
                     'sentence-transformers to encode: pip install "tagwright[train]"'
                 )
-            if self.pooling == "mean" and skipped >= lengths[batch[0]]:
-                pooled[:] = 0
             vectors[batch] = apply_layers(self.after, pooled)
             done(len(batch))
         return vectors
