@@ -25,7 +25,7 @@ from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, cached_once, load_model, say_general, write_model
 from tagwright.encoders.static import encoder_folder, read_sketch
 from tagwright.encoders.token_table import TokenTable
-from tagwright.encoders.tokens import Fertility, read_tokenizer
+from tagwright.encoders.tokens import Fertility, fertility_of, read_tokenizer
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError, one_line_of
 from tagwright.registry import encoder_module
@@ -208,7 +208,7 @@ class BiEncoder:
         return content.hexdigest()
 
     def fertility(self, texts: Numbered) -> Floats:
-        """(texts,) letters per token in each text: see `tokens.Fertility`; NaN if unknown."""
+        """(texts,) letters per token in each text: see `tokens.fertility_of`; NaN if unknown."""
         return self._fertility(texts) if self._fertility else np.full(len(texts.ends), np.nan, np.float32)
 
     @cached_once
@@ -217,9 +217,9 @@ class BiEncoder:
         import tokenizers
 
         if isinstance(self._source, Path) and (file := self._source / "tokenizer.json").is_file():
-            return Fertility(read_tokenizer(file))  # without the weights
+            return fertility_of(read_tokenizer(file))  # without the weights
         tokenizer = self._forward.tokenizer
-        return Fertility(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else None
+        return fertility_of(tokenizer) if isinstance(tokenizer, tokenizers.Tokenizer) else None
 
     @cached_once
     def model(self) -> SentenceTransformer:

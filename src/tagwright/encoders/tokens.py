@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+
+Fertility: TypeAlias = Callable[[Numbered], Floats]
+"See `fertility_of`."
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,42 +99,41 @@ def tokenizes_words_independently(tokenizer: Tokenizer) -> bool:
     )
 
 
-class Fertility:
-    """Measures tokenizer fertility: how well a tokenizer, and so its encoder, knows the language of texts.
+def fertility_of(tokenizer: Tokenizer) -> Fertility:
+    """Return a function that measures fertility: how well a tokenizer, and so its encoder, knows the language of texts.
+
+    It gives (texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none.
 
     A tokenizer keeps frequent words of its training languages whole and splits those of others into small pieces. A
     word with an unknown piece counts with its tokens, but without letters. With MiniLM's tokenizer, English titles and
     abstracts have 5.6 to 6.5, German 3.7, Finnish 2.5, Russian 1.1; names of labels are one or two below texts of their
-    language. Words that have been seen are remembered. tokenizer: not changed later.
+    language. Words that have been seen are remembered. tokenizer: without padding, not changed later.
     """
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    missing = None if unknown is None else tokenizer.token_to_id(unknown)
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer, self._counts = tokenizer, WordCache(self._count)
+    def count(words: Sequence[str]) -> list[tuple[int, int]]:
+        """The known letters and the tokens of each word; none of a shorter one."""
+        letters = list(map(_letters, words))
+        long = [word for word, length in zip(words, letters, strict=True) if length]
+        encodings = iter(tokenizer.encode_batch_fast(long, add_special_tokens=False))
+        counts = []
+        for length in letters:
+            encoding = next(encodings) if length else None
+            parts = [encoding, *encoding.overflowing] if encoding else []  # what is cut off of a word overflows
+            ids = [token for part in parts for token in part.ids]
+            counts.append((length * (missing not in ids), len(ids)))
+        return counts
 
-    @cached_property
-    def _unlimited(self) -> Tokenizer:
-        """A copy for what the tokenizer truncates or pads: of one of 250,000 pieces it takes 0.2 GB."""
-        return without_limits(self._tokenizer)
+    counts = WordCache(count)
 
-    def __call__(self, texts: Numbered) -> Floats:
-        """(texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none."""
-        counts = np.array(self._counts(texts.words), np.int64).reshape(-1, 2)[texts.numbers]
-        sums = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(counts, axis=0)])[[0, *texts.ends]]
+    def measured(texts: Numbered) -> Floats:
+        of_words = np.array(counts(texts.words), np.int64).reshape(-1, 2)[texts.numbers]
+        sums = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(of_words, axis=0)])[[0, *texts.ends]]
         letters, tokens = np.diff(sums, axis=0).T
         return np.array(np.divide(letters, tokens, out=np.full(len(tokens), np.nan), where=tokens > 0), np.float32)
 
-    def _count(self, words: Sequence[str]) -> list[tuple[int, int]]:
-        """The known letters and the tokens of each word; none of a shorter one."""
-        letters = list(map(_letters, words))
-        unknown = getattr(self._tokenizer.model, "unk_token", None)
-        missing = None if unknown is None else self._tokenizer.token_to_id(unknown)
-        long = [word for word, count in zip(words, letters, strict=True) if count]
-        most = self._tokenizer.truncation and self._tokenizer.truncation["max_length"]
-        cut = most and any(8 * len(word.encode()) > most for word in long)  # a letter may become several pieces
-        tokenizer = self._unlimited if cut or self._tokenizer.padding else self._tokenizer
-        encodings = iter(tokenizer.encode_batch_fast(long, add_special_tokens=False))
-        tokens = [next(encodings).ids if count else [] for count in letters]
-        return [(count * (missing not in ids), len(ids)) for count, ids in zip(letters, tokens, strict=True)]
+    return measured
 
 
 def _letters(word: str) -> int:

@@ -371,7 +371,7 @@ _warned = set[str]()
 
 
 def trust(fertility: ArrayLike) -> Floats:
-    """(n,) from nearly 0, the language is not known, to 1: it is. fertility: letters per token (`tokens.Fertility`).
+    """(n,) from nearly 0, the language is not known, to 1: it is. fertility: letters per token (`tokens.fertility_of`).
 
     A text without a known fertility (NaN) is trusted. 3.25 is half way from 2 to 4.5.
 
