@@ -220,19 +220,12 @@ def test_damaged_files_are_a_model_error(tiny: str, file: str) -> None:
         BiEncoder.load(tiny).encode(["bee"])
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"model": {"type": "WordLevel", "vocab": {"bee": 10**6, "[UNK]": 1}, "unk_token": "[UNK]"}},
-        {"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 200,
-                            "pair": [{"Sequence": {"id": each, "type_id": 0}} for each in "AB"], "special_tokens": {}}},
-    ],
-)  # fmt: skip
-def test_a_tokenizer_that_gives_what_the_weights_lack_is_a_model_error(tiny: str, part: dict[str, Any]) -> None:
+def test_a_tokenizer_that_gives_what_the_weights_lack_is_a_model_error(tiny: str) -> None:
     file = Path(tiny, "tokenizer.json")
-    file.write_text(json.dumps({**json.loads(file.read_text()), **part}))
+    model = {"type": "WordLevel", "vocab": {"bee": 10**6, "[UNK]": 1}, "unk_token": "[UNK]"}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "model": model}))
     with pytest.raises(ModelError, match="tokenizer is damaged"):
-        BiEncoder.load(tiny, cached=False).encode(["bee " + "a" * 40 + "!"])
+        BiEncoder.load(tiny, cached=False).encode(["bee"])
 
 
 @pytest.mark.parametrize("kind", ["weights of other names", "cross-encoder"])

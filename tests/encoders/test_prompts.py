@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -136,27 +135,6 @@ def test_kept_vectors_of_one_prompt_are_never_those_of_another(tmp_path: Path) -
 
 
 ROLES: tuple[Role, ...] = ("query", "document")
-
-
-def test_vectors_kept_before_there_were_prompts_are_still_found(tmp_path: Path) -> None:
-    """The key of a text without prompt, and the name of the file, are what they always were.
-
-    Before, all texts of a model with a default prompt had it, and their keys did not say so.
-    """
-
-    def before(folder: Path) -> str:
-        key = hashlib.blake2b(repr((3, "mean", 64, "float32")).encode(), digest_size=16)
-        for name in sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()):
-            key.update(f"{name} {hashlib.sha256((folder / name).read_bytes()).hexdigest()} ".encode())
-        return key.hexdigest()
-
-    encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), precision="float32")
-    assert encoder.fingerprint == before(tmp_path / "tiny")
-    default = BiEncoder.load(prompted(tmp_path / "default", default="query"), precision="float32")
-    assert default.fingerprint != before(tmp_path / "default")
-    encoder.encode(["bee"], role="query")
-    assert encoder.known(["bee"])[1].all()
-    assert encoder.known(["bee"], "document")[1].all()
 
 
 def test_a_saved_encoder_has_its_prompts_for_everybody(tmp_path: Path) -> None:

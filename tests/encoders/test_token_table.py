@@ -101,9 +101,6 @@ def test_a_token_without_a_vector_is_an_error(tmp_path: Path) -> None:
 
 def test_damaged_files_are_errors(tmp_path: Path) -> None:
     folder = static(tmp_path / "static")
-    save_file({"embedding.weight": VECTORS[:2]}, folder / WEIGHTS)
-    with pytest.raises(ModelError, match="fewer vectors than tokens"):
-        read(folder)
     (folder / WEIGHTS).write_bytes(b"damaged")
     with pytest.raises(ModelError, match=r"model\.safetensors: damaged"):
         read(folder)

@@ -36,7 +36,6 @@ from tagwright.training.callbacks import Row, watch
 from tagwright.training.config import TrainingPlan, rate_at
 from tagwright.training.loop import History, train
 from tagwright.training.objectives import Contrastive, Text
-from tagwright.training.trainable_encoder import Transformer
 from tagwright.types import Pair
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -290,29 +289,6 @@ def test_training_leaves_torchs_own_chance_and_the_attention_as_they_were(encode
     assert torch.equal(torch.get_rng_state(), before)
     assert inner.config._attn_implementation == attention
     assert not model.training
-
-
-@pytest.mark.parametrize(
-    ("config", "switched", "expected"),
-    [
-        ({"_attn_implementation": "sdpa"}, True, ["eager", "sdpa"]),
-        ({"_attn_implementation": None}, True, []),
-        ({"attention": "sdpa"}, True, []),
-        ({"_attn_implementation": "sdpa"}, False, []),
-    ],
-)
-def test_attention_is_switched_only_where_it_can_be_switched_back(
-    encoder: str, config: dict[str, Any], switched: bool, expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[str] = []
-    inner = SimpleNamespace(config=SimpleNamespace(**config))
-    if switched:
-        inner.set_attn_implementation = calls.append
-    trainable = Transformer(SentenceTransformer(encoder, device="cpu"))
-    trainable.model = SimpleNamespace(device=torch.device("cpu"), transformers_model=inner)
-    with trainable.ready():
-        assert calls == expected[:1]
-    assert calls == expected
 
 
 def test_the_rate_rises_to_its_highest_and_would_reach_nothing_after_the_last_step() -> None:

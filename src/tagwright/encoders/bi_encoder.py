@@ -102,21 +102,17 @@ class BiEncoder:
         """Load what a saved tagger uses, with the prompts and in the precision that were asked for: see `record`.
 
         name: the packaged encoder or a folder; no other is fetched. record: what the tagger's manifest says; None for
-        an encoder without one. The log says when this machine uses another precision.
-        Raises ModelError as `load` does, and if this machine does not support the request.
+        an encoder without one. Raises ModelError as `load` does, and if this machine does not support the request.
         """
         if name != PACKAGED and not Path(name).is_dir():
             raise ModelError(f"{name}: is missing; save the model again")
         record = {} if record is None else record
         try:
             asked = current_settings().precision or record.get("asked", "auto")
-            computed = record.get("computed", "")
             encoder = cls.load(name, precision=asked, prompts=record.get("prompts", {}), cached=cached)
             encoder.saved = True
         except (AttributeError, ConfigError) as error:
             raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
-        if computed and computed != encoder.precision:
-            _log.info("%s: labels were encoded in %s, documents are in %s", name, computed, encoder.precision)
         return encoder
 
     @classmethod
@@ -189,10 +185,8 @@ class BiEncoder:
     @cached_once
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
-        version = 3  # increased when an unchanged model gives other vectors than before
-        choices: tuple[object, ...] = (version, self._architecture.pooling, self.max_length, self.precision)
-        if self._architecture.prompts.default:  # which was read before all texts when prompts were not part of the key
-            choices = (*choices, "prompts")
+        version = 4  # increased when an unchanged model gives other vectors than before
+        choices = (version, self._architecture.pooling, self.max_length, self.precision)
         self._check_unchanged()
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
         if isinstance(self._source, Path):

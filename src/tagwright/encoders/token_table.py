@@ -41,12 +41,10 @@ class TokenTable:
         tensors = read_tensors(weights)
         if list(tensors) != ["embedding.weight"]:
             return None
-        table = tensors["embedding.weight"]
-        tokenizer = read_tokenizer(tokens)
-        if table.ndim != 2 or len(table) < tokenizer.get_vocab_size():
-            raise ModelError(f"{weights}: damaged (it has fewer vectors than tokens); get the model again")
         after = read_layers(folder, architecture)
-        return None if after is None else cls(tokenizer, table, architecture.prompts, after)
+        if after is None:
+            return None
+        return cls(read_tokenizer(tokens), tensors["embedding.weight"], architecture.prompts, after)
 
     def __deepcopy__(self, _: object) -> TokenTable:
         """Return a table with vectors of its own, to train them; the tokenizer is not changed."""

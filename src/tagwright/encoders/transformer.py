@@ -34,15 +34,15 @@ SECOND = 1 << 32
 class Transformer:
     """A transformer with CLS or mean pooling, and the layers that follow.
 
-    graph: with inputs and output as those of `bert_graph`. limits: how many tokens, positions and types of tokens it
-    has vectors for. after: maps of the pooled vectors (texts, dim), such as a linear layer.
+    graph: with inputs and output as those of `bert_graph`. words: how many tokens it has vectors for. after: maps of
+    the pooled vectors (texts, dim), such as a linear layer.
     """
 
     def __init__(
         self,
         architecture: Architecture,
         graph: Model,
-        limits: Sequence[int],
+        words: int,
         tokenizer: tokenizers.Tokenizer,
         precision: Computed,
         after: Sequence[Map] = (),
@@ -51,7 +51,7 @@ class Transformer:
         self.prompts, self.after, self.tokenizer = architecture.prompts, after, tokenizer
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        self._run, self._limits = compile_graph(graph, precision), limits
+        self._run, self._words = compile_graph(graph, precision), words
         pooled = np.zeros((1, graph.output(0).partial_shape[1].get_length()), np.float32)
         self.dim = len(apply_layers(after, pooled)[0])
 
@@ -84,8 +84,8 @@ class Transformer:
             return None
         try:
             graph = bert_graph(architecture.config, weights, architecture.pooling, int8=precision == "int8")
-            known = [f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type")]
-            return cls(architecture, graph, [len(weights[name]) for name in known], tokenizer, precision, after)
+            words = len(weights["embeddings.word_embeddings.weight"])
+            return cls(architecture, graph, words, tokenizer, precision, after)
         except (KeyError, RuntimeError, TypeError, ValueError, ArithmeticError) as error:
             problem = f"there is no {error}" if isinstance(error, KeyError) else error
             raise ModelError(f"{file}: damaged ({problem}); get the model again") from error
@@ -104,8 +104,7 @@ class Transformer:
             graph = read_graph(files[0], architecture.pooling)
             tokenizer = read_tokenizer(tokens)
             words = architecture.config.get("vocab_size", tokenizer.get_vocab_size())
-            limits = words, architecture.max_length or 0, 1
-            own = cls(architecture, graph, limits, tokenizer, precision, after)
+            own = cls(architecture, graph, words, tokenizer, precision, after)
             own.encode([3, 3], lambda batch: np.zeros((len(batch), 3)))
         except (RuntimeError, ValueError) as error:
             say_general(error, files[0])
@@ -152,12 +151,10 @@ class Transformer:
         return tokenize(self.tokenizer, texts, self.max_length)
 
     def _split(self, ids: Longs) -> dict[str, Longs]:
-        """Ids and types, all of which the model has vectors for."""
+        """Ids, all of which the model has vectors for, and types."""
         types, ids = np.divmod(ids, SECOND)
-        sizes = ids.max(initial=-1) + 1, ids.shape[1], types.max(initial=-1) + 1
-        if any(size > limit for size, limit in zip(sizes, self._limits, strict=True)):
-            problem = "it has tokens, or gives more of them, than the encoder has vectors for"
-            raise ModelError(f"the encoder's tokenizer is damaged ({problem}); get the model again")
+        if ids.max(initial=-1) >= self._words:
+            raise ModelError("the encoder's tokenizer is damaged (it has tokens without a vector); get the model again")
         return {"ids": ids, "types": types}
 
 

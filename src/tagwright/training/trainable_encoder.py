@@ -188,13 +188,8 @@ class Transformer:
     @contextmanager
     def ready(self) -> Iterator[None]:
         """With packed attention on a card, plain on a processor, where that trains 1.5 times as fast as SDPA."""
-        inner: Any = getattr(self.model, "transformers_model", None)
-        # The setting is private: if it is missing, the model trains with its own attention.
-        before = getattr(getattr(inner, "config", None), "_attn_implementation", None)
-        switch = getattr(inner, "set_attn_implementation", None)
-        if switch is None or not isinstance(before, str):
-            yield
-            return
+        inner = self.model.transformers_model
+        before, switch = inner.config._attn_implementation, inner.set_attn_implementation
         try:
             if not self.feed.packed:
                 switch("eager")
