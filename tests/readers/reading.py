@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,15 +26,17 @@ def written(folder: Path, content: str | bytes, name: str = "x.jsonl") -> Path:
     return path
 
 
-def read(*sources: Path | str, format: str | None = None) -> list[Document]:  # noqa: A002
-    return [document for _, located in open_sources(*sources, input_format=format) for _, document in located]
+def read(*sources: Path | str, format: str | None = None, **options: Any) -> list[Document]:  # noqa: A002
+    opened = open_sources(*sources, input_format=format, **options)
+    return [document for _, located in opened for _, document in located]
 
 
 def refusal(*sources: Path | str, format: str | None = None) -> str:  # noqa: A002
     with pytest.raises(InputError) as caught:
         read(*sources, format=format)
     assert "\n" not in str(caught.value)
-    return str(caught.value).rpartition("/")[2] if "/" in str(caught.value) else str(caught.value)
+    where, colon, problem = str(caught.value).partition(": ")
+    return f"{where.rpartition('/')[2]}{colon}{problem}"
 
 
 def give_on_standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:

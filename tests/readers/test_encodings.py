@@ -13,7 +13,6 @@ from tests.readers.samples import SAMPLES, Sample
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.formats import FORMATS
-from tagwright.types import Document
 
 WORD = "Пчёлы"
 "Bees, which in cp1251 are no UTF-8."
@@ -50,14 +49,6 @@ def test_a_byte_order_mark_counts_more_than_what_is_given(tmp_path: Path, sample
     path = written(tmp_path, sample.file(WORD).decode().encode(encoding), "x.dat")
     assert [each.title for each in read(path, format=sample.format)] == [WORD]
     assert [each.title for each in Corpus.read(path, input_format=sample.format, encoding="cp1252")] == [WORD]
-
-
-def test_in_a_folder_it_applies_to_those_that_do_not_say_theirs(tmp_path: Path) -> None:
-    written(tmp_path, WORD.encode("cp1251"), "x.txt")
-    written(tmp_path, f"<article><front/><body><p>{WORD}</p></body></article>", "y.xml")
-    text, article = Corpus.read(tmp_path, encoding="cp1251")
-    assert text == Document("x.txt", WORD)
-    assert WORD in article.text
 
 
 def test_what_is_wrong_in_another_encoding_is_said_of_the_file_that_was_given(tmp_path: Path) -> None:

@@ -66,12 +66,6 @@ def test_a_table_is_a_corpus(kind: str) -> None:
 
 
 @KINDS
-def test_a_column_that_is_not_there_is_refused_with_those_there_are(kind: str) -> None:
-    with pytest.raises(InputError, match='no column "text"; the columns are "name", "body", "codes"'):
-        Corpus.of(frame(kind, ROWS), text="text")
-
-
-@KINDS
 def test_other_columns_are_metadata_and_labels_may_be_one_text(kind: str) -> None:
     rows = {"text": ["Bees."], "labels": ["a;b"], "author": ["Ann"]}
     assert list(Corpus.of(frame(kind, rows))) == [
@@ -137,14 +131,6 @@ def test_a_single_record_is_one_document() -> None:
     assert list(Corpus.of({"title": "Bees", "labels": ["a"]})) == [Document("1", "Bees", labels=("a",))]
     with pytest.raises(InputError, match='no column is recognised as title or text; the columns are "train"'):
         Corpus.of({"train": [{"title": "Bees"}]})
-
-
-@KINDS
-def test_a_table_without_a_column_of_text_is_refused_with_its_columns(kind: str) -> None:
-    with pytest.raises(
-        InputError, match=r'no column is recognised.*"one", "two"; say which: Corpus.of\(documents, tit'
-    ):
-        Corpus.of(frame(kind, {"one": ["Bees fly."], "two": ["x"]}))
 
 
 @pytest.mark.parametrize("field", ["tags", "Categories", "mots-clés"])

@@ -53,15 +53,7 @@ def test_annif_json_lines_have_subjects_and_titles_in_the_metadata(tmp_path: Pat
 
 def test_fields_that_cannot_be_metadata_are_counted_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     records: list[dict[str, Any]] = [
-        {
-            "id": "1",
-            "title": "Bees",
-            "author": ["Ann"],
-            "links": [{"to": "2"}],
-            "size": {"pages": 3},
-            "none": [],
-            "x": {},
-        },
+        {"id": "1", "title": "Bees", "author": ["Ann"], "links": [{"to": "2"}], "size": {"pages": 3}, "none": []},
         {"id": "2", "title": "Wasps", "links": [["3"]], "year": 2019},
     ]
     path = written(tmp_path, "".join(json.dumps(each) + "\n" for each in records))
@@ -76,22 +68,11 @@ def test_extreme_classification_labels_are_positions(tmp_path: Path) -> None:
 
 
 def test_micol_phrases_are_taken_apart_and_its_metadata_kept(tmp_path: Path) -> None:
-    record = {
-        "paper": "2010",
-        "venue": "the_journal",
-        "author": ["a1", "a2"],
-        "reference": ["r1"],
-        "citation": [],
-        "text": "neural_network for bees",
-        "label": ["12", "13"],
-    }
+    metadata = {"venue": "the_journal", "author": ["a1", "a2"], "reference": ["r1"], "citation": []}
+    record = {"paper": "2010", "text": "neural_network for bees", "label": ["12", "13"], **metadata}
+    kept = {"venue": ("the_journal",), "author": ("a1", "a2"), "reference": ("r1",)}
     assert read(written(tmp_path, json.dumps(record), "MAG_train.json")) == [
-        Document(
-            "2010",
-            abstract="neural network for bees",
-            metadata={"venue": ("the_journal",), "author": ("a1", "a2"), "reference": ("r1",)},
-            labels=("12", "13"),
-        )
+        Document("2010", abstract="neural network for bees", metadata=kept, labels=("12", "13"))
     ]
 
 

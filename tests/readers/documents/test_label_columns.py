@@ -12,7 +12,6 @@ from tests.readers.reading import read, refusal, written
 from tagwright import zero_shot
 from tagwright.api import evaluate
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import InputError
 from tagwright.readers.documents.in_memory import corpus_of
 from tagwright.types import Label
 
@@ -43,20 +42,6 @@ def test_a_column_holds_labels_by_its_name(row: dict[str, Any], title: str, labe
     assert documents([row]) == [(title, TEXT, labels)]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"subject": "Login", "description": TEXT},
-        {"subject": "Login; Refund", "description": TEXT},
-        {"subject": "Login", "body": TEXT},
-        {"subject": "Cannot log in", "message": TEXT, "labels": "Login"},
-    ],
-)
-def test_a_subject_that_may_be_title_or_label_is_asked_for(row: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=r'say which: .*\(documents, title="subject"\) or .*labels="subject"\)$'):
-        documents([row])
-
-
 def test_a_table_is_read_alike_in_every_form_and_for_every_call(caplog: pytest.LogCaptureFixture) -> None:
     pd = pytest.importorskip("pandas")
     tagger = zero_shot(["Billing", "Login"], stages=["exact_match"], language="en")
@@ -82,9 +67,23 @@ def test_a_table_is_read_alike_in_every_form_and_for_every_call(caplog: pytest.L
         ('{"taxonomy": [["Insects", "Bees"], ["Taxes"]]}', ("Bees", "Taxes")),
         ('[["Insects", "Bees"], ["Taxes"]]', ("Bees", "Taxes")),
         ("{sic}", ("{sic}",)),
+        # as Annif writes them: URIs between white space
+        ("http://x/1", ("http://x/1",)),
+        ("http://x/1 http://x/2", ("http://x/1", "http://x/2")),
+        ("<http://x/1;a>  http://x/2", ("http://x/1;a", "http://x/2")),
+        ("http://x/1;http://x/2", ("http://x/1", "http://x/2")),
+        # as programs print a list; nothing in it is run
+        ("['Insects', 'Biology']", ("Insects", "Biology")),
+        ("['Insects' 'Biology']", ("Insects", "Biology")),
+        ("('Insects',)", ("Insects",)),
+        ("[\"it's\", 'b;c']", ("it's", "b;c")),
+        ("[3, 7]", ("3", "7")),
+        ("[]", ()),
+        ("[sic]", ("[sic]",)),
+        ("__import__('os')", ("__import__('os')",)),
     ],
 )
-@pytest.mark.parametrize("column", ["labels", "label"])
+@pytest.mark.parametrize("column", ["labels", "label", "subject_uris"])
 def test_a_cell_may_hold_labels_as_spreadsheets_and_annotation_tools_write_them(
     tmp_path: Path, column: str, cell: str, labels: tuple[str, ...]
 ) -> None:

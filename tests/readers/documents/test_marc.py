@@ -44,23 +44,14 @@ def title(text: str, number: str = "1") -> list[tuple[str, str | tuple[str, ...]
     return [("001", number), ("245", ("00", f"a{text}"))]
 
 
-@pytest.mark.parametrize("name", ["x.mrc", "x.dat"])
-def test_a_record_is_read_whole(tmp_path: Path, name: str) -> None:
-    assert read(written(tmp_path, utf8(marc_record(BEES)), name)) == [READ]
-
-
-@pytest.mark.parametrize("name", ["x.xml", "x.dat"])
-def test_marcxml_holds_the_same(tmp_path: Path, name: str) -> None:
-    assert read(written(tmp_path, in_xml(marc_record(BEES)), name)) == [READ]
+@pytest.mark.parametrize(("name", "write"), [("x.mrc", utf8), ("x.dat", utf8), ("x.xml", in_xml), ("x.dat", in_xml)])
+def test_a_record_is_read_whole(tmp_path: Path, name: str, write: Callable[..., bytes]) -> None:
+    assert read(written(tmp_path, write(marc_record(BEES)), name)) == [READ]
 
 
 def test_records_in_the_answer_of_a_harvest(tmp_path: Path) -> None:
-    inner = in_xml(marc_record(BEES)).decode().partition("<record>")[2].rpartition("</record>")[0]
-    answer = (
-        '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords><record><header><identifier>o</identifier>'
-        '</header><metadata><marc:record xmlns:marc="http://www.loc.gov/MARC21/slim" xmlns="http://www.loc.gov/MARC21/slim">'
-        f"{inner}</marc:record></metadata></record></ListRecords></OAI-PMH>"
-    )
+    record = in_xml(marc_record(BEES)).decode().partition("?>")[2]
+    answer = f"<OAI-PMH><ListRecords><record><header/><metadata>{record}</metadata></record></ListRecords></OAI-PMH>"
     assert read(written(tmp_path, answer, "x.xml")) == [READ]
 
 
@@ -82,12 +73,6 @@ def test_damaged_records_are_said_and_the_others_read(tmp_path: Path, caplog: py
     assert first == "1: left out: is a damaged MARC record: the lengths in its leader or directory do not fit"
     assert second == "3: left out: is a MARC record whose text is not in UTF-8, as its leader says"
     assert third == "5: left out: is a MARC record that breaks off"
-
-
-def test_a_file_of_damaged_records_alone_is_an_error(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, b"00050nam  2200025 a 4500" + b"x" * 40, "x.mrc")) == (
-        "x.mrc:1: is a MARC record that breaks off"
-    )
 
 
 def test_a_record_without_number_or_title(tmp_path: Path) -> None:
@@ -292,11 +277,8 @@ def test_unimarc_in_an_encoding_of_its_own_is_no_marc_8(tmp_path: Path) -> None:
         ("Ants--Nests", None),
     ],
 )
-def test_subjects_find_their_labels(tmp_path: Path, reference: str, expected: int | None) -> None:
+def test_subjects_find_their_labels(reference: str, expected: int | None) -> None:
     """By id, its last part, an exact match, notation or name; a subdivided heading is not the main one."""
     bees = Label("http://x.org/gnd/4006216-6", ("Bees", "Bienen"), exact=("https://id.nlm.nih.gov/mesh/D001516",))
     vocabulary = Vocabulary([bees, Label("17", ("Wasps",), notation="595.799")])
-    (tmp_path / "saved").mkdir()
-    vocabulary.save(tmp_path / "saved")
-    for each in (vocabulary, Vocabulary.load(tmp_path / "saved")):
-        assert each.resolve(reference) == expected
+    assert vocabulary.resolve(reference) == expected

@@ -42,43 +42,6 @@ def test_columns_with_a_header(tmp_path: Path, name: str, mark: str) -> None:
     assert read(path) == [Document("a", "Bees", "They fly.", (), {"venue": ("Nature",)}, ("D1", "D2"))]
 
 
-@pytest.mark.parametrize(
-    ("cell", "labels"),
-    [
-        ("http://x/1", ("http://x/1",)),
-        ("http://x/1 http://x/2", ("http://x/1", "http://x/2")),
-        ("<http://x/1;a>  http://x/2", ("http://x/1;a", "http://x/2")),
-        ("http://x/1;http://x/2", ("http://x/1", "http://x/2")),
-    ],
-)
-def test_annifs_uris_stand_between_white_space(tmp_path: Path, cell: str, labels: tuple[str, ...]) -> None:
-    content = f"document_id,text,subject_uris\n1,Wasps,{cell}\n"
-    assert read(written(tmp_path, content, "x.csv"))[0].labels == labels
-
-
-@pytest.mark.parametrize(
-    ("cell", "labels"),
-    [
-        ("['Insects', 'Biology']", ("Insects", "Biology")),
-        ("['Insects' 'Biology']", ("Insects", "Biology")),
-        ("('Insects',)", ("Insects",)),
-        ("[\"it's\", 'b;c']", ("it's", "b;c")),
-        ("[3, 7]", ("3", "7")),
-        ("[]", ()),
-        ("[sic]", ("[sic]",)),
-        ("__import__('os')", ("__import__('os')",)),
-    ],
-)
-@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
-def test_a_cell_may_hold_a_list_as_programs_print_it(
-    tmp_path: Path, name: str, cell: str, labels: tuple[str, ...]
-) -> None:
-    """Nothing in it is run."""
-    quoted = cell.replace('"', '""')
-    content = f'text,labels\nBees,"{quoted}"\n' if name == "x.csv" else f"text\tlabels\nBees\t{cell}\n"
-    assert read(written(tmp_path, content, name))[0].labels == labels
-
-
 @pytest.mark.parametrize("first", ["sep=;\r\n", "\ufeffsep=;\r\n", '"sep=;"\r\n', "SEP=;;;;\r\n", ""])
 def test_a_csv_of_excel_is_read(tmp_path: Path, first: str) -> None:
     """The separator is said on top, and separators end the rows."""

@@ -10,25 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import coo_matrix, csc_matrix, csr_matrix, save_npz
+from tests.readers.reading import read, refusal
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
-from tagwright.readers.documents.files import guess_format, open_sources
-from tagwright.types import Document
+from tagwright.readers.documents.files import guess_format
 
 LABELS = csr_matrix(np.array([[0, 1, 0], [1, 0, 1], [0, 0, 0]], np.float32))
-
-
-def read(path: Path, **options: Any) -> list[Document]:
-    [(_, documents)] = open_sources(path, **options)
-    return [document for _, document in documents]
-
-
-def refusal(path: Path, **options: Any) -> str:
-    with pytest.raises(InputError) as refused:
-        read(path, **options)
-    return str(refused.value).removeprefix(f"{path.parent}/")
 
 
 def of_pecos(folder: Path, matrix: Any = LABELS, texts: str = "Bees fly\nTaxes\nIce\n") -> Path:
@@ -47,7 +36,7 @@ def test_labels_of_pecos_are_positions(tmp_path: Path) -> None:
     path = of_pecos(tmp_path)
     assert guess_format(path) == "lines"
     expected = [("1", "Bees fly", ("#1",)), ("2", "Taxes", ("#0", "#2")), ("3", "Ice", ())]
-    for options in ({}, {"input_format": "lines"}):
+    for options in ({}, {"format": "lines"}):
         assert [(each.id, each.abstract, each.labels) for each in read(path, **options)] == expected
 
 
@@ -130,12 +119,12 @@ def test_texts_without_their_file_of_labels_are_refused(tmp_path: Path) -> None:
     said = "holds a text in each line, but no file of labels is beside it; name both: X.trn.txt with Y.trn.npz"
     assert refusal(path).startswith(f"train_raw_texts.txt: {said}")
     other = path.rename(tmp_path / "texts.txt")
-    assert refusal(other, input_format="lines").startswith(f"texts.txt: {said}")
+    assert refusal(other, format="lines").startswith(f"texts.txt: {said}")
 
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("train_labels.txt", {}), ("Y.trn.txt", {}), ("train_raw_texts.txt", {"input_format": "text"})],
+    [("train_labels.txt", {}), ("Y.trn.txt", {}), ("train_raw_texts.txt", {"format": "text"})],
 )
 def test_lines_of_a_data_set_are_never_one_text(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     of_attention(tmp_path)
@@ -192,8 +181,8 @@ def test_sparse_numbers_of_the_repository_are_refused_with_what_to_download(pack
     path.write_bytes(gzip.compress(content) if packed else content)
     said = f"{path.name}: is a training file of numbers (SVMlight, LIBSVM, XMC, PECOS)"
     assert refusal(path).startswith(said)
-    assert refusal(path, input_format="text").startswith(said)
-    assert refusal(path, input_format="lines").startswith(f"{path.name}: holds a text in each line, but no file")
+    assert refusal(path, format="text").startswith(said)
+    assert refusal(path, format="lines").startswith(f"{path.name}: holds a text in each line, but no file")
 
 
 def test_commas_separate_labels_where_the_vocabulary_says_so(tmp_path: Path) -> None:

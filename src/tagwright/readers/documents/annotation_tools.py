@@ -5,10 +5,9 @@ The two formats are described at labelstud.io/guide/task_format and docs.argilla
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tagwright.core.checked import show
@@ -78,27 +77,19 @@ def read_annotated(
     people labelled a document, a label counts if more than half of them chose it. A note counts what is not used, such
     as other labels. Raises InputError for fields of wrong types.
     """
-    records, unused = iter(records), Counter[str]()
-    first = next(records, None)
-    if first is None:
-        return
-    to_labelled = _converter_for(first[1])
-    for line, record in chain([first], records):
-        yield line, to_labelled(record, Place(path, line), question, unused) if to_labelled else record
+    unused = Counter[str]()
+    for line, record in records:
+        if isinstance(record.get("data"), dict) and {"annotations", "predictions"} & record.keys():
+            yield line, _from_task(record, Place(path, line), question, unused)
+        elif isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict):
+            yield line, _from_record(record, Place(path, line), question, unused)
+        else:
+            yield line, record
     say_unused(path, unused)
 
 
-def _converter_for(record: Record) -> Callable[[Record, Place, str, Counter[str]], Record] | None:
-    """Return what converts the records of the tool that exported this one; None for any other file."""
-    if isinstance(record.get("data"), dict) and {"annotations", "predictions"} & record.keys():
-        return _from_task
-    if isinstance(record.get("fields"), dict) and isinstance(record.get("responses"), dict):
-        return _from_record
-    return None
-
-
 def _from_task(task: Record, place: Place, question: str, unused: Counter[str]) -> Record:
-    data, answers = _object(task, "data", place), list[list[str]]()
+    answers = list[list[str]]()
     unused.update(task.keys() - {"id", "data", "annotations"})
     for annotation in _list(task.get("annotations") or [], dict, "annotations is", place):
         if annotation.get("was_cancelled"):
@@ -111,14 +102,14 @@ def _from_task(task: Record, place: Place, question: str, unused: Counter[str]) 
             else:
                 unused[f"results of {result.get('from_name') or result.get('type')}"] += 1
         answers.append(labels)
-    fields = {name: value for name, value in data.items() if name != "suggestions"}
+    fields = {name: value for name, value in task["data"].items() if name != "suggestions"}
     return {"id": str(task.get("id", "")), **fields, question or "labels": _majority_labels(answers, unused)}
 
 
 def _read_choices(result: Record, place: Place) -> list[str]:
     """Return the labels of a result: its choices, or the last part of each path of a taxonomy."""
-    kind, value = result["type"], _object(result, "value", place)
-    chosen = value.get(kind)
+    kind, value = result["type"], result.get("value")
+    chosen = value.get(kind) if isinstance(value, dict) else value
     if kind == "taxonomy" and isinstance(chosen, list) and all(isinstance(path, list) and path for path in chosen):
         chosen = [path[-1] for path in chosen]
     return _list(chosen, str, f"{kind} is", place)
@@ -127,7 +118,7 @@ def _read_choices(result: Record, place: Place) -> list[str]:
 def _from_record(record: Record, place: Place, question: str, unused: Counter[str]) -> Record:
     answers = dict[str, list[str]]()  # by user
     unused.update(record.keys() - {"id", "fields", "responses", "metadata"})
-    for name, responses in _object(record, "responses", place).items():
+    for name, responses in record["responses"].items():
         for response in _list(responses or [], dict, f"{name} is", place):
             value = response.get("value")
             is_submitted = response.get("status", "submitted") == "submitted"
@@ -136,7 +127,7 @@ def _from_record(record: Record, place: Place, question: str, unused: Counter[st
                 answers.setdefault(str(response.get("user_id")), []).extend(labels)
             else:
                 unused[f"responses to {name}" if is_submitted else f"responses that are {response['status']}"] += 1
-    fields = {**(record.get("metadata") or {}), **_object(record, "fields", place)}
+    fields = {**(record.get("metadata") or {}), **record["fields"]}
     return {"id": record.get("id"), **fields, question or "labels": _majority_labels(list(answers.values()), unused)}
 
 
@@ -156,13 +147,6 @@ def _majority_labels(answers: Sequence[Sequence[str]], unused: Counter[str]) -> 
     if len(kept) < len(counts):
         unused["labels that half of the people or fewer chose"] += len(counts) - len(kept)
     return kept
-
-
-def _object(record: Record, key: str, place: Place) -> Record:
-    value = record.get(key)
-    if not isinstance(value, dict):
-        raise place.error(f"{key} is {show(value)}, expected an object; export the file again, as JSON")
-    return value
 
 
 def _list(values: Any, kind: type, what: str, place: Place) -> list[Any]:

@@ -426,18 +426,16 @@ class UniqueIds:
         Ids that are the name of the file are left as they are: only a file that is read twice repeats them.
         """
         for place, document in documents:
-            if document.id == file or document.id.startswith(f"{file}#") or self._is_new(document.id):
-                yield place, document
-                continue
-            # the place, or else a number that is tried once: the work stays linear
-            numbers = chain([place] if place else [], self._numbers)
-            own = next(new for number in numbers if self._is_new(new := f"{document.id}#{number}"))
-            self._repeated += 1
-            at = f"{file}:{place}" if place else file
-            self._first = self._first or (
-                f"{at}: the id {show(document.id)} is also that of an earlier document; here it is {show(own)}"
-            )
-            yield place, replace(document, id=own)
+            id_ = document.id
+            if not (id_ == file or id_.startswith(f"{file}#") or self._is_new(id_)):
+                # the place, or else a number that is tried once: the work stays linear
+                numbers = chain([place] if place else [], self._numbers)
+                own = next(new for number in numbers if self._is_new(new := f"{id_}#{number}"))
+                at, self._repeated = f"{file}:{place}" if place else file, self._repeated + 1
+                said = f"{at}: the id {show(id_)} is also that of an earlier document; here it is {show(own)}"
+                self._first = self._first or said
+                document = replace(document, id=own)
+            yield place, document
 
     def report(self) -> None:
         """Log how many ids were repeated, and the first of them."""

@@ -9,13 +9,13 @@ annotated  {"corpusid", "content": {"text", "annotations": {"paragraph": [{"star
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any, TypeAlias, cast
 
 from tagwright.core.checked import show
 from tagwright.readers.documents.markup import without_citations
-from tagwright.readers.documents.sections import Block, numbered_depth, to_sections, work_id
+from tagwright.readers.documents.sections import Block, keep_present, numbered_depth, to_sections, work_id
 
 _Object: TypeAlias = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ def adapt_s2orc(record: _Object) -> dict[str, Any]:
         {"heading": section.heading, "level": section.level, "paragraphs": list(section.paragraphs)}
         for section in to_sections(blocks)
     ]
-    metadata = {field: values for field, values in parts.pop("metadata").items() if values}
+    metadata = {field: list(values) for field, values in keep_present(**parts.pop("metadata")).items()}
     return {
         "paper_id": record.get("paper_id", record.get("corpusid")),
         **parts,
@@ -73,7 +73,7 @@ def _list_authors(record: _Object) -> dict[str, Any]:
             "author": _authors(head.get("authors")),
             "venue": _values(head.get("venue") or head.get("journal")),
             "year": _values(head.get("year")),
-            "reference": _unique_values(map(_listed_work, entries)),
+            "reference": list(map(_listed_work, entries)),
         },
     }
 
@@ -121,10 +121,10 @@ def _read_annotated(record: _Object, content: _Object) -> dict[str, Any]:
             "author": _authors(record.get("authors")) or notes.names(),
             "venue": _values(record.get("venue")) or notes.texts("venue")[:1],
             "year": _values(record.get("year")),
-            "reference": _unique_values(
+            "reference": [
                 _first_value(work.get("matched_paper_id")) or work_id({"doi": _first_value(work.get("doi"))})
                 for *_, work in works
-            ),
+            ],
         },
     }
 
@@ -207,10 +207,6 @@ def _first_value(value: object) -> str:
 
 def _values(value: object) -> list[str]:
     return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
-
-
-def _unique_values(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(filter(None, values)))
 
 
 def _mapping(value: object) -> _Object:
