@@ -11,7 +11,6 @@ from tests.readers.reading import read, refusal, written
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, on_command_line
-from tagwright.readers.documents.catalogue import Remarks
 from tagwright.readers.documents.marc import _decode_records, read_marc
 from tagwright.readers.limits import Reading
 from tagwright.types import Document, Label, Section
@@ -170,7 +169,7 @@ def test_damaged_indicators_and_codes_of_subfields_are_no_part_of_the_text(tmp_p
     content = [b"00\x1f\xb9Bees", "00\x1féWasps".encode(), b"00\x1faAnts\x1f"]
     fields = [(str(520 + number), each) for number, each in enumerate(content)]
     path = written(tmp_path, iso2709([("001", b"1"), *fields], b"nam a22"), "x.mrc")
-    [(_, found)] = _decode_records(path, Remarks(path))  # type: ignore[misc]
+    [(_, (found, _))] = _decode_records(path)  # type: ignore[misc]
     assert [each.subfields for each in found[2:]] == [
         (("\ufffd", "Bees"),), (("\ufffd", "Wasps"),), (("a", "Ants"),)
     ]  # fmt: skip

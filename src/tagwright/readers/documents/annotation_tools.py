@@ -5,17 +5,17 @@ The two formats are described at labelstud.io/guide/task_format and docs.argilla
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from tagwright.core.checked import show
 from tagwright.readers.account import say_unused
+from tagwright.readers.documents.records import Numbered, Record
 from tagwright.readers.lines import Place
 from tagwright.types import Document
 
-Record: TypeAlias = Mapping[str, Any]
 AnnotationTool: TypeAlias = Literal["label_studio", "argilla"]
 
 
@@ -68,9 +68,7 @@ def _texts(document: Document) -> dict[str, str]:
     return {"id": document.id, "title": document.title, "text": text}
 
 
-def read_annotated(
-    records: Iterable[tuple[int, Record]], path: Any, question: str = ""
-) -> Iterator[tuple[int, Record]]:
+def read_annotated(records: Iterable[Numbered], path: Any, question: str = "") -> Iterator[Numbered]:
     """Yield the records of a JSON file with their lines; exports of the two tools become records of labelled documents.
 
     question: the tag or question whose answers are the labels; "": all choices and taxonomies, or all lists. If several

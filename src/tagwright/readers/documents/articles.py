@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.errors import InputError
-from tagwright.readers.documents.catalogue import Record, Remarks, Subject, to_documents
+from tagwright.readers.documents.catalogue import Record, Subject, to_documents
 from tagwright.readers.documents.markup import of_jats, of_tei
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, keep_present, numbered_depth, to_sections, work_id, years
@@ -35,25 +35,20 @@ def read_pubmed(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     Metadata: author, venue, year, keyword, language, reference (PubMed ids). reading: as in `catalogue.to_documents`,
     which also says what is raised.
     """
-    return to_documents(read_elements(path, "PubmedArticle", reading=reading), _citation, Remarks(path), reading)
+    return to_documents(read_elements(path, "PubmedArticle", reading=reading), _citation, path, reading)
 
 
 def _citation(article: Element) -> Record:
     cited = _find(article, "MedlineCitation")
     paper = _find(cited, "Article")
-    parts_of_names = ("ForeName", "LastName", "Suffix", "CollectiveName")
+    authors, names = paper.iterfind("AuthorList/Author"), ("ForeName", "LastName", "Suffix", "CollectiveName")
+    parts = ((part.get("Label", ""), _PLAIN.line(part)) for part in paper.iterfind("Abstract/AbstractText"))
     document = Document(
         _PLAIN.line(cited.find("PMID")),
         title=_PLAIN.line(paper.find("ArticleTitle")),
-        abstract="\n\n".join(
-            "\n".join(filter(None, (part.get("Label", ""), _PLAIN.line(part))))
-            for part in paper.iterfind("Abstract/AbstractText")
-        ),
+        abstract="\n\n".join("\n".join(filter(None, part)) for part in parts),
         metadata=keep_present(
-            author=[
-                " ".join(" ".join(_PLAIN.line(author.find(part)) for part in parts_of_names).split())
-                for author in paper.iterfind("AuthorList/Author")
-            ],
+            author=[" ".join(" ".join(_PLAIN.line(author.find(name)) for name in names).split()) for author in authors],
             venue=[_PLAIN.line(paper.find("Journal/Title"))],
             year=years(_PLAIN.lines(paper.findall("Journal/JournalIssue/PubDate")[:1])),
             keyword=_PLAIN.lines(cited.iterfind("KeywordList/Keyword")),
@@ -69,8 +64,9 @@ def _document(article: Element) -> Document:
     meta = _find(article, "front/article-meta")
     abstracts = meta.findall("abstract")
     plain = [abstract for abstract in abstracts if "abstract-type" not in abstract.attrib]
-    persons = meta.findall("contrib-group/contrib")
+    persons, groups = meta.findall("contrib-group/contrib"), meta.findall("kwd-group")
     authors = [person for person in persons if person.get("contrib-type", "author") == "author"]
+    groups = [group for group in groups if not group.get("kwd-group-type", "").startswith("abbr")]  # of abbreviations
     return Document(
         work_id({element.get("pub-id-type", ""): _PLAIN.line(element) for element in meta.findall("article-id")}),
         title=_PROSE.line(meta.find("title-group/article-title")),
@@ -80,12 +76,7 @@ def _document(article: Element) -> Document:
             author=list(map(_name, authors)),
             venue=_PLAIN.lines(article.findall("front/journal-meta//journal-title")[:1]),
             year=_PLAIN.lines(meta.findall("pub-date/year")[:1]),
-            keyword=[
-                word
-                for group in meta.findall("kwd-group")
-                if not group.get("kwd-group-type", "").startswith("abbr")  # it explains abbreviations
-                for word in _PLAIN.lines(group.iterfind(".//kwd"))
-            ],
+            keyword=[word for group in groups for word in _PLAIN.lines(group.iterfind(".//kwd"))],
             reference=[_reference(work) for ref in article.iterfind("back//ref-list//ref") for work in _works(ref)],
         ),
     )

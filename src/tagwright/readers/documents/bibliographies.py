@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.errors import InputError
-from tagwright.readers.documents.catalogue import Record, Remarks, Subject, to_documents
+from tagwright.readers.documents.catalogue import Record, Subject, to_documents
 from tagwright.readers.documents.pandoc import latex_texts
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
@@ -76,7 +76,7 @@ def read_ris(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     outside of references are counted in the log, and a reference above the limit for a document is left out. columns:
     as in `catalogue.to_documents`, which also says what is raised.
     """
-    return to_documents(_references(path, reading), lambda record: record, Remarks(path), reading)
+    return to_documents(_references(path, reading), lambda record: record, path, reading)
 
 
 def _references(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
@@ -148,7 +148,7 @@ def read_bibtex(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
             values[role] = re.split(r"\s+and\s+", values[role][0])
         return _record(values | {"id": [entry.key]})
 
-    return to_documents(found, to_record, Remarks(path), reading)
+    return to_documents(found, to_record, path, reading)
 
 
 def _written_out(value: str, strings: Mapping[str, str]) -> str:
@@ -187,7 +187,7 @@ def is_csl(item: Mapping[str, Any]) -> bool:
 
 def of_csl(items: Iterable[tuple[int, Mapping[str, Any]]], path: Path, reading: Reading) -> Iterator[Located]:
     """Items of CSL JSON, each with its position."""
-    return to_documents(items, _of_item, Remarks(path), reading)
+    return to_documents(items, _of_item, path, reading)
 
 
 def _of_item(item: Mapping[str, Any]) -> Record:

@@ -130,7 +130,7 @@ class Record(NamedTuple):
 def to_documents(
     records: Iterable[tuple[int, _Raw] | InputError],
     read: Callable[[_Raw], Record | None],
-    remarks: Remarks,
+    path: Path,
     reading: Reading,
     passed_over: str = "is deleted, or describes no work",
 ) -> Iterator[Located]:
@@ -146,6 +146,7 @@ def to_documents(
         source = remedy(labels="lcsh")
         raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {source}")
     chosen, sources, unused = source_code(reading.columns.get("labels", "")), Counter[str](), Counter[str]()
+    remarks = Remarks(path)
     for number, raw in leave_out_unreadable(records, reading):
         if (record := read(raw)) is None:
             remarks.add(number, f"passed over: {passed_over}")
@@ -166,8 +167,8 @@ def to_documents(
             document = relabel_document(replace(document, metadata=kept), document.metadata[chosen])
         yield number, document
     remarks.log()
-    say_unused(remarks.path, unused)
-    _report(sources, chosen, remarks.path)
+    say_unused(path, unused)
+    _report(sources, chosen, path)
 
 
 def _label_by_subjects(document: Document, subjects: Sequence[Subject], chosen: str) -> Document:

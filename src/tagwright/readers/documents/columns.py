@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from tagwright.core.checked import find_nearest, show
 from tagwright.core.display import list_first, plural
@@ -25,6 +25,7 @@ from tagwright.data.texts import Columns
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
 from tagwright.readers.account import say
+from tagwright.readers.documents.records import Numbered, Record
 from tagwright.readers.documents.tags import FORMATTING, plain_text, without_tags
 from tagwright.readers.headers import (
     DOCUMENT,
@@ -38,7 +39,6 @@ from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import Place
 from tagwright.types import Document
 
-Record: TypeAlias = Mapping[str, Any]
 SAMPLE = 100
 "Rows that tell the columns of a table, and whether a column holds HTML."
 
@@ -89,8 +89,8 @@ def join_labels(labels: Sequence[str]) -> str:
 
 
 def to_fields(
-    rows: Iterable[tuple[int, Record]], path: Path | str, reading: Reading = PLAIN, *, table: bool
-) -> Iterator[tuple[int, Record]]:
+    rows: Iterable[Numbered], path: Path | str, reading: Reading = PLAIN, *, table: bool
+) -> Iterator[Numbered]:
     """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
 
     table: rows of CSV, TSV, Parquet or Arrow; in JSON lines, only texts under names other than our own are stripped.

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.data.subjects import is_address, source_code
-from tagwright.readers.documents.catalogue import Record, Remarks, Subject, contents, to_documents
+from tagwright.readers.documents.catalogue import Record, Subject, contents, to_documents
 from tagwright.readers.documents.markup import HTML
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, one_line, years
@@ -33,7 +33,7 @@ def read_dublin_core(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     # of OAI-PMH and SRU, of oai_dc, of qualified Dublin Core, of a plain file, of RDF
     records = read_elements(path, "record", "dc", "qualifieddc", "metadata", "Description", reading=reading)
     passed_over = "is deleted, or has no title and no description"
-    return to_documents(records, _to_record, Remarks(path), reading, passed_over)
+    return to_documents(records, _to_record, path, reading, passed_over)
 
 
 def _to_record(element: Element) -> Record | None:

@@ -151,12 +151,9 @@ def guess_format(path: Path) -> str:
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
     refuse_training_file(start.decode("utf-8", "replace"), path)
-    which = option("input_format")
-    problem = (
-        "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core"
-        if start.startswith(b"<?xml")
-        else f"has no recognisable format; name it: {which}, one of {', '.join(_formats())}"
-    )
+    problem = f"has no recognisable format; name it: {option('input_format')}, one of {', '.join(_formats())}"
+    if start.startswith(b"<?xml"):
+        problem = "is XML of an unknown kind, expected JATS (article), TEI, html, MARCXML or Dublin Core"
     raise InputError(problem, path)
 
 

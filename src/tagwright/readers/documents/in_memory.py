@@ -21,7 +21,7 @@ from tagwright.data.texts import Columns, Table, Texts, number_documents
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import parse_list
 from tagwright.readers.documents.files import open_sources
-from tagwright.readers.documents.records import Located, Record, check_document
+from tagwright.readers.documents.records import Located, Numbered, check_document
 from tagwright.readers.documents.tables import from_rows, with_class_names
 from tagwright.readers.limits import Reading
 from tagwright.readers.lines import Place, is_nan
@@ -60,10 +60,8 @@ def locate_documents(
         rows = from_rows(records, "table" if has_columns(documents) else "records", reading)
         return ((row, document if document.id else replace(document, id=str(row))) for row, document in rows)
     if columns:
-        raise ConfigError(
-            f"columns are given ({', '.join(columns)}), but the documents are no table and no records; a file is "
-            "given as a Path, since a text stands for itself"
-        )
+        problem = f"columns are given ({', '.join(columns)}), but the documents are no table and no records"
+        raise ConfigError(f"{problem}; a file is given as a Path, since a text stands for itself")
     numbered = number_documents(items)
     if not check:
         return numbered
@@ -79,10 +77,8 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
     ('a', 'b')
     """
     if is_indicator(labels):
-        raise InputError(
-            "y is a matrix of numbers, expected a list of ids or names for each document; an indicator matrix is for "
-            "tagwright.sklearn"
-        )
+        expected = "a list of ids or names for each document; an indicator matrix is for tagwright.sklearn"
+        raise InputError(f"y is a matrix of numbers, expected {expected}")
     listed, missing, unlabelled = _items(labels, "labels y are", "a list for each document"), object(), list[str]()
     for row, (document, own) in enumerate(zip_longest(documents, listed, fillvalue=missing), 1):
         if not isinstance(document, Document) or own is missing:
@@ -121,9 +117,7 @@ def _is_mark(value: object) -> bool:
     return value in (-1, 0, 1, "0", "1") if is_whole else isinstance(value, Real)
 
 
-def records_in(
-    values: Any, name: str, what: str, expected: str
-) -> tuple[Iterable[tuple[int, Record]] | None, Iterable[Any]]:
+def records_in(values: Any, name: str, what: str, expected: str) -> tuple[Iterable[Numbered] | None, Iterable[Any]]:
     """Return the rows of a table or a list of records, from 1; of anything else None, and its items.
 
     name: of the list in the InputError for an item that is no record as the first is. what, expected: for the error
@@ -137,7 +131,7 @@ def records_in(
     return (_records(items, name), ()) if first and isinstance(first[0], Mapping) else (None, items)
 
 
-def _records(items: Iterable[object], name: str) -> Iterator[tuple[int, Record]]:
+def _records(items: Iterable[object], name: str) -> Iterator[Numbered]:
     for row, item in enumerate(items, 1):
         if not isinstance(item, Mapping):
             raise InputError(f"is {show(item)}, expected a record as the first is", name, row)
@@ -165,7 +159,7 @@ def _items(values: Any, what: str, expected: str) -> Iterable[Any]:
     return values
 
 
-def _of_table(table: Any) -> Iterator[tuple[int, Record]]:
+def _of_table(table: Any) -> Iterator[Numbered]:
     """The rows of a table, from 1, with the names of class labels. Raises InputError for one that cannot be read."""
     if hasattr(table, "features"):
         schema = getattr(table.features, "arrow_schema", None)

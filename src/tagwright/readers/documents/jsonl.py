@@ -7,7 +7,7 @@ from pathlib import Path
 from tagwright.data.records import to_record
 from tagwright.readers.documents.annotation_tools import read_annotated
 from tagwright.readers.documents.bibliographies import is_csl, of_csl
-from tagwright.readers.documents.records import Flavour, Located, Record
+from tagwright.readers.documents.records import Flavour, Located, Numbered
 from tagwright.readers.documents.tables import from_rows
 from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import json_lines, json_objects, write_json_lines
@@ -44,8 +44,6 @@ def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
     write_json_lines(map(to_record, documents), path)
 
 
-def _documents(
-    records: Iterable[tuple[int, Record]], path: Path, reading: Reading, flavour: Flavour | None
-) -> Iterator[Located]:
+def _documents(records: Iterable[Numbered], path: Path, reading: Reading, flavour: Flavour | None) -> Iterator[Located]:
     annotated = read_annotated(records, path, reading.columns.get("labels", ""))
     return from_rows(annotated, path, reading, table=False, flavour=flavour)

@@ -10,22 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.core.extras import require
 from tagwright.data.subjects import source_code
 from tagwright.errors import InputError, option
-from tagwright.readers.documents.catalogue import (
-    Field,
-    Record,
-    Remarks,
-    Subject,
-    contents,
-    to_documents,
-    values,
-    with_tags,
-)
+from tagwright.readers.documents.catalogue import Field, Record, Subject, contents, to_documents, values, with_tags
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, years
 from tagwright.readers.documents.xml import read_elements
@@ -54,13 +45,12 @@ def read_marc(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     `catalogue.to_documents`, which also says what is raised and logged.
     """
     require("reading MARC records", "pymarc", path=path)
-    remarks = Remarks(path)
-    return to_documents(_decode_records(path, remarks, reading.encoding), _to_record, remarks, reading)
+    return to_documents(_decode_records(path, reading.encoding), _to_record, path, reading)
 
 
 def read_marcxml(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """Read the records of a MARCXML file, also those in answers of OAI-PMH and SRU, as `read_marc` does."""
-    return to_documents(_of_xml(path, reading), _to_record, Remarks(path), reading)
+    return to_documents(_of_xml(path, reading), _to_record, path, reading)
 
 
 def split_records(file: IO[bytes]) -> Iterator[bytes]:
@@ -100,11 +90,16 @@ _READ_OF_UNIMARC = (
 )
 
 
-def _to_record(fields: Sequence[Field]) -> Record | None:
-    """A record with its leader as a field called LDR; None if it is deleted or describes no work.
+_Fields: TypeAlias = tuple[Sequence[Field], str]
+"Those of a record, with its leader as a field called LDR, and what is to be said of their text."
+
+
+def _to_record(raw: _Fields) -> Record | None:
+    """A record; None if it is deleted or describes no work.
 
     Those are authorities, holdings, classes, and information on a community, by the type of the record (leader 06).
     """
+    fields, remark = raw
     leader, tags = next((field.value for field in fields if field.tag == "LDR"), ""), {field.tag for field in fields}
     if not tags or leader[5:6] == "d" or (leader[6:7] in tuple("quvwxyz") and "245" not in tags):
         return None
@@ -114,17 +109,18 @@ def _to_record(fields: Sequence[Field]) -> Record | None:
         return Record(_of_unimarc(fields), subjects, unused, "is UNIMARC, and read as such")
     unused = {tag for tag in tags - {*_READ.split()} if tag[:1] != "6"}
     fields = [*fields, *_in_original_script(fields)]
-    return Record(_document(fields), list(_subjects(fields)), unused)
+    return Record(_document(fields), list(_subjects(fields)), unused, remark)
 
 
-def _decode_records(path: Path, remarks: Remarks, encoding: str = "") -> Iterator[tuple[int, list[Field]] | InputError]:
+def _decode_records(path: Path, encoding: str = "") -> Iterator[tuple[int, _Fields] | InputError]:
     with open_bytes(path) as file:
         for number, chunk in enumerate(split_records(file), 1):
             record = chunk.lstrip(b"\r\n \x1a\x00")
             if not record:
                 continue
+            remarks = list[str]()
             try:
-                fields = _decode(record, encoding, partial(remarks.add, number))
+                fields = _decode(record, encoding, remarks.append)
             except Exception as error:  # damaged records raise UnicodeDecodeError, ValueError, KeyError and more
                 yield InputError(_problem(record, encoding, error), path, number)
                 continue
@@ -133,7 +129,7 @@ def _decode_records(path: Path, remarks: Remarks, encoding: str = "") -> Iterato
                 remedy = f"export it as UTF-8, or name its encoding: {option('encoding', 'cp1251')}"
                 yield InputError(f"is UNIMARC whose text is not in UTF-8; {remedy}", path, number)
             else:
-                yield number, fields
+                yield number, (fields, "".join(remarks[:1]))
 
 
 def _problem(record: bytes, encoding: str, error: Exception) -> str:
@@ -199,15 +195,16 @@ def from_marc8(text: bytes, remark: Callable[[str], object] = lambda _: None) ->
     return re.sub(r"&#x([0-9A-Fa-f]{4,5});", lambda number: chr(int(number[1], 16)), decoded)
 
 
-def _of_xml(path: Path, reading: Reading) -> Iterator[tuple[int, list[Field]]]:
+def _of_xml(path: Path, reading: Reading) -> Iterator[tuple[int, _Fields]]:
     number = 0
     for _, outermost in read_elements(path, "record", reading=reading):
         records = [record for record in outermost.iter("record") if record.find("datafield") is not None]
         if not records:  # a harvest says of a deleted record that it was there
-            yield number + 1, []
+            yield number + 1, ([], "")
         for record in records:
             number += 1
-            yield number, [_field(part) for part in record if part.tag in ("leader", "controlfield", "datafield")]
+            parts = (part for part in record if part.tag in ("leader", "controlfield", "datafield"))
+            yield number, (list(map(_field, parts)), "")
 
 
 def _field(element: Element) -> Field:

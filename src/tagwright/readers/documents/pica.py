@@ -7,16 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tagwright.errors import InputError, option
-from tagwright.readers.documents.catalogue import (
-    Field,
-    Record,
-    Remarks,
-    Subject,
-    contents,
-    to_documents,
-    values,
-    with_tags,
-)
+from tagwright.readers.documents.catalogue import Field, Record, Subject, contents, to_documents, values, with_tags
 from tagwright.readers.documents.marc import END, split_records
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import keep_present, years
@@ -43,11 +34,10 @@ def read_pica(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
     """
     with open_bytes(path) as file:
         start = file.read(1 << 16)
-    read = (
-        _of_xml if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else _read_binary if END in start else _lines
-    )
+    is_xml = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    read = _of_xml if is_xml else _read_binary if END in start else _lines
     passed_over = "is an authority record, or has no fields"
-    return to_documents(_join_records(read(path, reading)), _to_record, Remarks(path), reading, passed_over)
+    return to_documents(_join_records(read(path, reading)), _to_record, path, reading, passed_over)
 
 
 _Numbered: TypeAlias = tuple[int, list[Field]]
@@ -89,12 +79,10 @@ def _of_xml(path: Path, reading: Reading) -> Iterator[_Numbered]:
         fields = list[Field]()
         for element in record.iter():
             if element.tag in ("datafield", "tag"):  # of PICA XML, and of PPXML, whose attributes are others
-                coded = (
-                    (one.get("code") or one.get("id") or "", _without_sorting_sign("".join(one.itertext())))
-                    for one in element
-                )
+                codes = (one.get("code") or one.get("id") or "" for one in element)
+                texts = (_without_sorting_sign("".join(one.itertext())) for one in element)
                 tag, number = element.get("tag") or element.get("id"), element.get("occurrence") or element.get("occ")
-                fields.append(Field(tag or "", number or "", tuple(coded)))
+                fields.append(Field(tag or "", number or "", tuple(zip(codes, texts, strict=True))))
         yield line, fields
 
 

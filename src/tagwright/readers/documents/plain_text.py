@@ -100,8 +100,7 @@ def _subjects(path: Path, reading: Reading) -> Iterator[str]:
         first, *others = [cell.strip() for cell in clean(row).split("\t")]
         is_uri = re.fullmatch(r"<[^<>]*>", first)
         if first and not is_uri and any(others):
-            raise InputError(
-                f"is {show(row)}, expected a label of the text beside it: a name, or <uri>, a tab, name", path, line
-            )
+            expected = "a label of the text beside it: a name, or <uri>, a tab, name"
+            raise InputError(f"is {show(row)}, expected {expected}", path, line)
         if label := (first[1:-1].strip() if is_uri else first) or next(iter(others), ""):
             yield label

@@ -18,7 +18,7 @@ from tagwright.data.subjects import LABEL_SOURCE, source_code
 from tagwright.errors import InputError, option
 from tagwright.readers.account import say_unused
 from tagwright.readers.documents.s2orc import adapt_s2orc, unread_fields
-from tagwright.readers.limits import PLAIN, Reading
+from tagwright.readers.limits import Reading
 from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 _NESTED = (Mapping, list, tuple, bytes)
 
 Record: TypeAlias = Mapping[str, Any]
+Numbered: TypeAlias = tuple[int, Record]
+"A record and the line or row where it begins."
 Located: TypeAlias = tuple[int, Document]
 "A document and the line or row where it begins; 0 when it is the whole file."
 
@@ -68,12 +70,7 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
 
 
 def to_documents(
-    records: Iterable[tuple[int, Record]],
-    shape: Shape,
-    path: Path | str,
-    reading: Reading = PLAIN,
-    *,
-    says_unused: bool = True,
+    records: Iterable[Numbered], shape: Shape, path: Path | str, reading: Reading, *, says_unused: bool
 ) -> Iterator[Located]:
     """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type.
 

@@ -20,7 +20,7 @@ from tagwright.core.extras import require
 from tagwright.data.texts import Columns
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import SAMPLE, labels_in, remedy, split_labels, to_fields
-from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents
+from tagwright.readers.documents.records import SHAPES, Flavour, Located, Numbered, Record, recognise, to_documents
 from tagwright.readers.headers import DOCUMENT, MORE_LABELS, is_among_words, of_web_of_science
 from tagwright.readers.limits import PLAIN, Reading, largest_document, too_large
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
@@ -115,12 +115,7 @@ def read_arrow(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
 
 
 def from_rows(
-    rows: Iterable[tuple[int, Record]],
-    path: Path | str,
-    reading: Reading = PLAIN,
-    *,
-    table: bool = True,
-    flavour: Flavour | None = None,
+    rows: Iterable[Numbered], path: Path | str, reading: Reading, *, table: bool = True, flavour: Flavour | None = None
 ) -> Iterator[Located]:
     """Documents of the rows of a table, which all have the same columns, or of records.
 
@@ -135,13 +130,13 @@ def from_rows(
     rows = chain([first], rows)
     if table:
         shape = replace(shape, numbered=shape.id not in first[1])
-        rows = (
-            (line, {**row, shape.labels: labels_in(value, Place(path, line), reading.is_label)})
-            if isinstance(value := row.get(shape.labels), str)
-            else (line, row)
-            for line, row in rows
-        )
+        rows = ((line, _with_labels_apart(row, shape.labels, Place(path, line), reading)) for line, row in rows)
     yield from to_documents(rows, shape, path, reading, says_unused=not table)
+
+
+def _with_labels_apart(row: Record, key: str, place: Place, reading: Reading) -> Record:
+    labels = row.get(key)
+    return {**row, key: labels_in(labels, place, reading.is_label)} if isinstance(labels, str) else row
 
 
 def _of_cells(rows: Iterator[_Row], path: Path, reading: Reading, *, short_texts: bool = False) -> Iterator[Located]:
@@ -153,7 +148,7 @@ def _of_cells(rows: Iterator[_Row], path: Path, reading: Reading, *, short_texts
     first = next(rows, None)
     if first is None:
         return
-    records: Iterable[tuple[int, Record]]
+    records: Iterable[Numbered]
     if not short_texts or reading.columns or _is_header(first[1]):
         columns = column_names(first[1])
         if len(set(columns)) < len(columns):
@@ -174,10 +169,8 @@ def _is_header(cells: Sequence[str], least: int = 1) -> bool:
         "title", "abstract", "text", "titel", "zusammenfassung", "nimeke", "tiivistelmä", "teksti", "sammanfattning",
         "titre", "résumé", "texte",
     )  # fmt: skip
-    known = sum(is_among_words(cell, _USUAL) for cell in cells)
-    return (
-        known > 1 or (least < 2 and any(is_among_words(cell, sure) for cell in cells)) or bool(of_web_of_science(cells))
-    )
+    is_sure = least < 2 and any(is_among_words(cell, sure) for cell in cells)
+    return is_sure or sum(is_among_words(cell, _USUAL) for cell in cells) > 1 or bool(of_web_of_science(cells))
 
 
 def _is_other_table(rows: Sequence[Sequence[str]]) -> bool:
@@ -210,9 +203,7 @@ def column_names(header: Sequence[str]) -> list[str]:
     return [" ".join(cell.split()).lower() or f"column {number}" for number, cell in enumerate(header, 1)]
 
 
-def _records(
-    columns: Sequence[str], rows: Iterable[_Row], path: Path, reading: Reading
-) -> Iterator[tuple[int, Record]]:
+def _records(columns: Sequence[str], rows: Iterable[_Row], path: Path, reading: Reading) -> Iterator[Numbered]:
     least = max((number for number, name in enumerate(columns, 1) if name != f"column {number}"), default=0)
     for line, cells in rows:
         if len(cells) < least or any(map(str.strip, cells[len(columns) :])):  # empty cells may end a row
@@ -228,7 +219,7 @@ def _short_text(cells: Sequence[str], reading: Reading) -> Record:
     return {"text": cells[0], "labels": several if several != [labels] else labels.split()}
 
 
-def _parquet_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
+def _parquet_rows(path: Path, reading: Reading) -> Iterator[Numbered]:
     """Numbered rows, from 1. Raises InputError for a file that is not Parquet, and without pyarrow.
 
     A file of a few kilobytes may unpack to any size: only a process with bounded memory is safe from that, such as the
@@ -242,7 +233,7 @@ def _parquet_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
             yield from with_class_names(rows, file.schema_arrow.metadata, path)
 
 
-def _arrow_rows(path: Path, reading: Reading) -> Iterator[tuple[int, Record]]:
+def _arrow_rows(path: Path, reading: Reading) -> Iterator[Numbered]:
     """The same of an Arrow or Feather file, memory-mapped, or of a stream, as Hugging Face's `save_to_disk` writes."""
     with _explain_arrow_errors("Arrow", path):
         import pyarrow as pa
@@ -277,28 +268,28 @@ def _names_of(feature: Any) -> list[str]:
 
 
 def with_class_names(
-    rows: Iterable[tuple[int, Record]], metadata: Mapping[bytes, bytes] | None, path: Path | str
-) -> Iterator[tuple[int, Record]]:
+    rows: Iterable[Numbered], metadata: Mapping[bytes, bytes] | None, path: Path | str
+) -> Iterator[Numbered]:
     """The rows with the names of classes for their numbers; -1 is no label. metadata: of a schema.
 
     Raises InputError for a number that is none of the classes.
     """
     if not (names := _class_names(metadata)):
         return iter(rows)
-    return (
-        (line, {**row, **{column: _name_classes(row, column, names[column], Place(path, line)) for column in names}})
-        for line, row in rows
-    )
+    return ((line, {**row, **_named_classes(row, names, Place(path, line))}) for line, row in rows)
 
 
-def _name_classes(row: Record, column: str, names: Sequence[str], place: Place) -> Any:
-    value: Any = row.get(column)
-    value = value.tolist() if hasattr(value, "tolist") else value  # of a dataset in the format of NumPy
-    numbers = [number for number in (value if isinstance(value, list) else [value]) if number is not None]
-    if not all(isinstance(number, int) and -1 <= number < len(names) for number in numbers):
-        raise place.error(f"{column} is {show(value)}, expected numbers of its {len(names)} classes, from 0")
-    named = [names[number] for number in numbers if number >= 0]
-    return named if isinstance(value, list) else next(iter(named), None)
+def _named_classes(row: Record, classes: Mapping[str, Sequence[str]], place: Place) -> Record:
+    named = dict[str, Any]()
+    for column, names in classes.items():
+        value: Any = row.get(column)
+        value = value.tolist() if hasattr(value, "tolist") else value  # of a dataset in the format of NumPy
+        numbers = [number for number in (value if isinstance(value, list) else [value]) if number is not None]
+        if not all(isinstance(number, int) and -1 <= number < len(names) for number in numbers):
+            raise place.error(f"{column} is {show(value)}, expected numbers of its {len(names)} classes, from 0")
+        known = [names[number] for number in numbers if number >= 0]
+        named[column] = known if isinstance(value, list) else next(iter(known), None)
+    return named
 
 
 @contextmanager
@@ -314,9 +305,7 @@ def _explain_arrow_errors(kind: str, path: Path) -> Iterator[None]:
         raise InputError(f"is no {kind} file, or a damaged one ({first_line})", path) from None
 
 
-def _number_rows(
-    batches: Iterable[pa.RecordBatch], path: Path, reading: Reading
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def _number_rows(batches: Iterable[pa.RecordBatch], path: Path, reading: Reading) -> Iterator[Numbered]:
     """The rows, but for those above the limit for a document, which are logged."""
     number = 0
     for batch in batches:

@@ -59,9 +59,8 @@ def read_lines(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
         while row < line:
             row, labels = next(rows, (0, ()))
             if not row:
-                raise InputError(
-                    f"is text {line:,}, but {beside.name} has only {line - 1:,} rows; {_REMEDY}", path, line
-                )
+                problem = f"is text {line:,}, but {beside.name} has only {line - 1:,} rows; {_REMEDY}"
+                raise InputError(problem, path, line)
         yield line, _document(text, labels)
     if next(rows, None):
         raise InputError(f"is the last text, but {beside.name} has more than {line:,} rows; {_REMEDY}", path, line)
