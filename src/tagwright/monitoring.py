@@ -67,17 +67,14 @@ def read_doubts(paths: Iterable[Path]) -> dict[str, list[Doubt]]:
     """
     found, others = dict[str, list[Doubt]](), 0
     for path in paths:
-        try:
-            with path.open(encoding="utf-8", errors="replace") as file:
-                for line in filter(str.strip, file):
-                    try:
-                        record = json.loads(line)
-                        doubt = _doubt(record)
-                        found.setdefault(record.get("version", ""), []).append(doubt)
-                    except (ValueError, TypeError, KeyError, AttributeError):
-                        others += 1
-        except OSError as error:
-            raise InputError(f"cannot be read ({error.strerror})", path) from None
+        with path.open(encoding="utf-8", errors="replace") as file:
+            for line in filter(str.strip, file):
+                try:
+                    record = json.loads(line)
+                    doubt = _doubt(record)
+                    found.setdefault(record.get("version", ""), []).append(doubt)
+                except (ValueError, TypeError, KeyError, AttributeError):
+                    others += 1
         if not found:
             raise InputError("holds no suggestions; expected a log of suggestions or a run file", path)
     if others:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tagwright.errors import ConfigError, InputError
 from tagwright.review.decisions import Decisions, Difference
 from tagwright.review.events import CurrentDecisions, Decision
-from tagwright.review.file import ReviewFile
+from tagwright.review.file import ReviewFile, StorageError
 from tagwright.review.recall import RightLabels
 
 
@@ -142,9 +142,9 @@ def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: P
     assert again == Decision(**{**vars(event), "time": again.time})
 
 
-@pytest.mark.parametrize(("action", "label"), [("accept", None), ("done", "bee"), ("delete", None)])
+@pytest.mark.parametrize(("action", "label"), [("accept", None), ("done", "bee")])
 def test_an_event_that_makes_no_sense_is_refused(action: Any, label: str | None) -> None:
-    with pytest.raises(ConfigError, match=r"needs a label|has no label|expected one of"):
+    with pytest.raises(ConfigError, match=r"needs a label|has no label"):
         decided(action, label)
 
 
@@ -155,7 +155,7 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a database of something else"):
         ReviewFile(tmp_path / "other.sqlite")
     (tmp_path / "text.txt").write_text("no database, and longer than its header of a hundred bytes " * 3)
-    with pytest.raises(InputError, match="cannot be used as a store of decisions"):
+    with pytest.raises(StorageError, match="cannot be used as a store of decisions"):
         ReviewFile(tmp_path / "text.txt")
 
 

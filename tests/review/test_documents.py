@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tagwright.errors import InputError
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.jsonl import write_jsonl
-from tagwright.review.documents import Entry, ReviewedDocuments, text_id
+from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.server.request_bodies import read_upload
 from tagwright.text.words import clean
@@ -48,13 +48,6 @@ def test_an_id_with_another_text_is_another_document(tmp_path: Path) -> None:
     texts = {entry.id: documents[entry.number].text for entry in documents.entries()}
     assert texts == {"b": PAPER.text, ids[0]: "Wasps", ids[2]: "Ants", "b-": "x"}
     assert [documents.find(each) for each in (PAPER, wasps, Document("b", "Bees"))] == ["b", ids[0], None]
-
-
-def test_texts_that_an_earlier_release_told_apart_are_found(tmp_path: Path) -> None:
-    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
-    before = Document("b-" + text_id("Wasps"), "", "Wasps")  # 0.9.0 took the text_id of the text as it was sent
-    documents.add([PAPER, before])
-    assert documents.add([Document("b", "", "Wasps ")]) == ([before.id], 0, [])
 
 
 TEXTS = st.text(st.sampled_from("xy \n\0\x85\u0301é"), max_size=4)

@@ -31,6 +31,10 @@ def word_tagger() -> Tagger:
     return without_confidences(made)
 
 
+async def learn_nothing(*_: object) -> None:
+    """A server that calls it accepts labelled documents."""
+
+
 @pytest.fixture
 def learnt() -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
     return []
@@ -42,8 +46,8 @@ def client(learnt: list[tuple[str, Sequence[Mapping[str, Any]]]]) -> Iterator[Te
         learnt.append((model.id, documents))
 
     models = [
-        ServedModel("bees-en", word_tagger(), "Bees and taxes", learns=True),
-        ServedModel("fixed-en", word_tagger(), "Learns nothing"),
+        ServedModel("bees-en", word_tagger(), "Bees and taxes"),
+        ServedModel("fixed-en", word_tagger(), "Another"),
     ]
     with TestClient(application(models, learn=learn, max_body=4000), raise_server_exceptions=False) as client:
         yield client
@@ -61,8 +65,8 @@ def addresses(app: FastAPI) -> set[tuple[str, str]]:
 BEES = Document("d1", "Honey bees")
 
 
-def reviewing(folder: Path, *documents: Document, learns: bool = False) -> Review:
+def reviewing(folder: Path, *documents: Document) -> Review:
     """A review of these documents, whose decisions are kept in the folder."""
-    review = Review(ServedModel("bees", word_tagger(), "Bees", learns=learns), ReviewFile(folder / "reviews.sqlite"))
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(folder / "reviews.sqlite"))
     review.documents.add(documents)
     return review

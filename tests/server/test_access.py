@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import BEES, addresses, reviewing, word_tagger
+from tests.server.conftest import BEES, addresses, learn_nothing, reviewing, word_tagger
 
 from tagwright.errors import InputError
 from tagwright.server.access import ROLES, Access, Holder, Role
 from tagwright.server.application import application
-from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refitter
@@ -87,12 +86,12 @@ def tokens(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(tokens: Path, tmp_path: Path) -> Iterator[TestClient]:
-    review = reviewing(tmp_path, BEES, learns=True)
+    review = reviewing(tmp_path, BEES)
     access = Access.of(file=tokens)
     pages = ReviewPages(
         review, access, Refitter(review, lambda tagger, *_: tagger, tmp_path / "versions"), Follower([])
     )
-    with TestClient(application([review.model], access=access, pages=pages)) as client:
+    with TestClient(application([review.model], access=access, learn=learn_nothing, pages=pages)) as client:
         yield client
 
 
@@ -177,8 +176,7 @@ def test_a_name_that_looks_like_that_of_another_token_is_refused(tokens: Path, t
     with TestClient(application([review.model], access=access, pages=ReviewPages(review, access))) as client:
         answer = client.post("/review/enter", data={"token": "one more token, unnamed", "name": name})
         assert (answer.status_code, "belongs to another token" in answer.text) == (403, True)
-        cookie = Sessions(access, review.file.secret()).issue(name, access.holders[-1])
-        assert Sessions(access, review.file.secret()).read(cookie) is None
+        assert access.session(access.issue(name, access.holders[-1])) is None
     tokens.write_text(f"{'a' * 16} review Review Person\n{'b' * 16} review {name}\n", encoding="utf-8")
     with pytest.raises(InputError, match="is also in a line above"):
         Access.of(file=tokens)
@@ -196,30 +194,30 @@ SECRET = b"what the server alone knows"
 
 
 def test_a_session_ends_with_its_token_and_follows_its_role() -> None:
-    cookie = Sessions(Access((ANN, BEN)), SECRET).issue("Ann", ANN)
+    cookie = Access((ANN, BEN), SECRET).issue("Ann", ANN)
     for holders, role in (([BEN, ANN], "review"), ([BEN], None), ([Holder("Ann", "admin", ANN.token)], "admin")):
-        session = Sessions(Access(tuple(holders)), SECRET).read(cookie)
+        session = Access(tuple(holders), SECRET).session(cookie)
         assert (session.holder.role if session else None) == role
 
 
 def test_a_cookie_signed_with_the_token_alone_is_no_session(client: TestClient) -> None:
     holder = Holder("", "review", token("review"))
-    client.cookies.set("tagwright_session", Sessions(Access((holder,)), b"").issue("Admin Person", holder))
+    client.cookies.set("tagwright_session", Access((holder,), b"").issue("Admin Person", holder))
     assert str(client.get("/review/overview").url).endswith("/review/enter")
 
 
 def test_a_token_with_a_name_reviews_under_no_other_whatever_the_cookie_says() -> None:
-    sessions = Sessions(Access((ANN, BEN)), SECRET)
-    session = sessions.read(sessions.issue("Ben", ANN))
+    access = Access((ANN, BEN), SECRET)
+    session = access.session(access.issue("Ben", ANN))
     assert session
     assert session.reviewer == "Ann"
 
 
 def test_a_name_that_has_got_a_token_of_its_own_is_no_longer_that_of_a_token_without_a_name() -> None:
     anybody = Holder("", "admin", "c" * 16)
-    cookie = Sessions(Access((anybody,)), SECRET).issue("ann", anybody)
-    assert Sessions(Access((anybody, BEN)), SECRET).read(cookie)
-    assert Sessions(Access((anybody, ANN)), SECRET).read(cookie) is None
+    cookie = Access((anybody,), SECRET).issue("ann", anybody)
+    assert Access((anybody, BEN), SECRET).session(cookie)
+    assert Access((anybody, ANN), SECRET).session(cookie) is None
 
 
 @pytest.mark.parametrize("charset", ["unicode_escape", "punycode", "utf-7", "idna", "UTF-8", ""])
@@ -243,7 +241,7 @@ def test_forms_are_in_utf_8(client: TestClient, charset: str) -> None:
         ("é" * 16 + " admin Ann\n", "tokens:1: the token has characters beyond ASCII"),
         ("#\n" + "x" * 16 + " Ann admin\n", "tokens:2: expected TOKEN ROLE NAME"),
         ("x" * 16 + " admin\n", "expected TOKEN ROLE NAME"),
-        ("x" * 16 + " admin " + "A" * 61, "more than 60 characters"),
+        ("x" * 16 + " admin " + "A" * 61, "at most 60 characters"),
         ("x" * 16 + " admin Ann\n" + "y" * 16 + " admin Ann\n", "tokens:2: the name or the token is also"),
         ("x" * 16 + " admin Ann\n" + "x" * 16 + " admin Ben\n", "tokens:2: the name or the token is also"),
     ],
@@ -278,7 +276,7 @@ LEARN = "/v1/projects/bees-en/learn"
 def test_without_tokens_pages_of_other_sites_teach_nothing(
     learnt: list[tuple[str, Sequence[Mapping[str, Any]]]], origin: str
 ) -> None:
-    models = [ServedModel("bees-en", word_tagger(), "Bees", learns=True)]
+    models = [ServedModel("bees-en", word_tagger(), "Bees")]
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], _: str) -> None:
         learnt.append((model.id, documents))

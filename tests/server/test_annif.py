@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.conftest import learn_nothing, word_tagger
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.server.application import application
@@ -143,7 +143,8 @@ def test_a_document_of_a_batch_that_cannot_be_read_costs_no_other(client: TestCl
 
 def test_a_document_with_more_text_than_an_upload_may_have_is_refused() -> None:
     large = "bees " * 1_000_001
-    with TestClient(application([ServedModel("bees-en", word_tagger(), "Bees", learns=True)])) as client:
+    models = [ServedModel("bees-en", word_tagger(), "Bees")]
+    with TestClient(application(models, learn=learn_nothing)) as client:
         for operation, content in (
             ("suggest", {"data": {"text": large}}),
             ("suggest-batch", {"json": {"documents": [{"text": large}]}}),
@@ -302,7 +303,6 @@ RECORDED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     "detect six": ("POST", "/v1/detect-language", {"json": {"text": "x", "languages": ["en"] * 6}}),
     "detect unk": ("POST", "/v1/detect-language", {"json": {"text": "x", "languages": ["xx"]}}),
     "learn": ("POST", L, {"json": [{"text": "a", "subjects": [{"uri": "http://x.org/bee", "label": "none"}]}]}),
-    "learn nolearn": ("POST", "/v1/projects/fixed-en/learn", {"json": []}),
     "learn 404": ("POST", "/v1/projects/nope/learn", {"json": []}),
     "learn object": ("POST", L, {"json": {}}),
     "learn no subjects": ("POST", L, {"json": [{"text": "a"}]}),
@@ -331,11 +331,13 @@ def test_answers_have_status_type_and_shape_of_the_recorded_ones(client: TestCli
         assert shape(answer.json()) == recorded["shape"]
 
 
-def test_a_project_that_does_not_learn_says_which_options_would_let_it(client: TestClient) -> None:
-    answer = client.post("/v1/projects/fixed-en/learn", json=[])
+def test_a_project_that_does_not_learn_says_which_options_would_let_it() -> None:
+    with TestClient(application([ServedModel("fixed-en", word_tagger(), "Bees")])) as client:
+        answer = client.post("/v1/projects/fixed-en/learn", json=[])
     said = "Project 'fixed-en' is not configured to allow learning via API"
     remedy = "start the server with --learn and --reviews FILE.sqlite"
     assert (answer.status_code, answer.json()["detail"]) == (403, f"{said}; {remedy}")
+    assert shape(answer.json()) == RECORDED_ANSWERS["learn nolearn"]["shape"]
 
 
 @pytest.mark.parametrize("body", ["[" * 100_000, '{"documents": [NaN]}', '"a"', "null", b"\xff", '{"documents": [[]]}'])

@@ -28,7 +28,7 @@ def test_what_a_client_sends_to_a_full_disk_is_not_stored() -> None:
     async def learn(*_: object) -> None:
         raise StorageError("database or disk is full", "reviews.sqlite")
 
-    models = [ServedModel("bees", word_tagger(), "Bees", learns=True)]
+    models = [ServedModel("bees", word_tagger(), "Bees")]
     with TestClient(application(models, learn=learn)) as client:
         answer = client.post("/v1/projects/bees/learn", json=[{"text": "Bees"}])
     assert (answer.status_code, answer.headers["content-type"]) == (507, "application/problem+json")

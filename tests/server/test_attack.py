@@ -31,7 +31,7 @@ def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: fuzz.Att
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Starlette]:
-    review = reviewing(tmp_path, Document("d1", "Xanthoparmelia"), learns=True)
+    review = reviewing(tmp_path, Document("d1", "Xanthoparmelia"))
     pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger, tmp_path / "versions"))
     yield application([review.model], access=Access.of(TOKEN), pages=pages)
     review.file.close()

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
-from tests.server.conftest import addresses, word_tagger
+from tests.server.conftest import addresses, learn_nothing, word_tagger
 
 from tagwright.review.file import ReviewFile
 from tagwright.server import request_bodies
@@ -34,14 +34,11 @@ LIMIT = r"at most [\d,]+( are accepted)?|more than [\d,]+ fields|Maximum number 
 def app(tmp_path: Path) -> Iterator[FastAPI]:
     """All addresses, those of a review and of a model that learns among them."""
 
-    async def learn(*_: object) -> None:
-        pass
-
     file = ReviewFile(tmp_path / "reviews.sqlite")
-    model = ServedModel("zero_shot", word_tagger(), "Bees", learns=True)
+    model = ServedModel("zero_shot", word_tagger(), "Bees")
     pages = ReviewPages(Review(model, file))
     pages.review.documents.add([Document("d1", "Honey bees")])
-    yield application([model], learn=learn, pages=pages)
+    yield application([model], learn=learn_nothing, pages=pages)
     file.close()
 
 

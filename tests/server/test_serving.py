@@ -160,7 +160,7 @@ def test_other_processes_end_with_the_server(tmp_path: Path) -> None:
 
 def test_documents_that_clients_send_keep_their_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = ReviewFile(tmp_path / "reviews.sqlite")
-    model = ServedModel("bees", word_tagger(), "Bees", learns=True)
+    model = ServedModel("bees", word_tagger(), "Bees")
     bee, tax = {"uri": "http://x.org/bee"}, {"uri": "http://x.org/tax"}
     store_learnt(file, model, [
         {"text": "Honey bees", "document_id": "d1", "metadata": {"author": " A. Low\n", "note": ""},
@@ -181,7 +181,7 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path, caplog: py
 def test_an_id_that_is_known_with_another_text_brings_its_labels_to_no_other_text(tmp_path: Path) -> None:
     file = ReviewFile(tmp_path / "reviews.sqlite")
     ReviewedDocuments(file).add([Document("1", "Apple orchards")])  # given to the server when it started
-    model = ServedModel("bees", word_tagger(), "Bees", learns=True)
+    model = ServedModel("bees", word_tagger(), "Bees")
     bee, tax, orchard = "http://x.org/bee", "http://x.org/tax", "o"
     for batch in (
         [("1", "Honey bees", bee), ("2", "Taxes", tax), ("2", "Hives", bee)],  # numbered from 1 in each batch

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from tagwright.data.corpus import folded_key, text_key
 from tagwright.data.records import to_record
-from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, check_document, to_document
 from tagwright.readers.lines import Place
 from tagwright.review.file import ReviewFile
@@ -50,7 +49,7 @@ class ReviewedDocuments:
         self._file = file
 
     def add(self, documents: Iterable[Document]) -> Added:
-        """Store the documents that are not known. Raises StorageError if they cannot be written."""
+        """Store the documents that are not known."""
         before, rest = len(self), iter(documents)
         ids, changed = list[str](), list[str]()
         while batch := list(islice(rest, 500)):
@@ -109,11 +108,7 @@ class ReviewedDocuments:
         return text_key(check_document(document, Place(self._file.path))).hex()
 
     def _read(self, number: int, content: str) -> Document:
-        try:
-            record = json.loads(content)
-        except ValueError:
-            raise InputError(f"document {number} is damaged", self._file.path) from None
-        return to_document(record, SHAPES["jsonl"], Place(self._file.path, number))
+        return to_document(json.loads(content), SHAPES["jsonl"], Place(self._file.path, number))
 
     def _insert(self, documents: Iterable[Document]) -> None:
         """Store documents, except those whose ids are taken."""

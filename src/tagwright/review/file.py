@@ -4,14 +4,14 @@ import secrets
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 from tagwright.core.atomic import is_in_place
 from tagwright.core.outputs import check_kind, write_output
-from tagwright.errors import InputError
+from tagwright.errors import InputError, TagwrightError
 
 _FORMAT = 1
 _APPLICATION = 0x54414757  # "TAGW": says that the file is ours
@@ -26,11 +26,11 @@ _TABLES = (
 )
 
 
-class StorageError(InputError):
-    """A write to the disk failed. cause: the message of SQLite or of the system. path: the file."""
+class StorageError(TagwrightError):
+    """A file cannot be read or written. cause: the message of SQLite or of the system. path: the file."""
 
     def __init__(self, cause: str, path: Path | str) -> None:
-        super().__init__(f"could not be written ({cause})", path)
+        super().__init__(f"{path}: cannot be used as a store of decisions ({cause})")
         self.cause = cause
 
 
@@ -44,14 +44,14 @@ class DisplacedError(StorageError):
 class ReviewFile:
     """An open review file. Several threads and processes may use it at a time.
 
-    path: the file, created if missing; ":memory:" for none. Raises InputError for a file of another kind or version,
-    and for one that SQLite cannot open or write.
+    path: the file, created if missing; ":memory:" for none. Raises InputError for a database of another kind or
+    version, and, as all methods do, StorageError where SQLite cannot read or write.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
-        try:
+        with self._in_turn():
             self._database = sqlite3.connect(path, check_same_thread=False, timeout=30)
             weakref.finalize(self, self._database.close)  # Python warns of a connection that nobody closed
             if (version := self._version()) not in (None, _FORMAT):
@@ -59,8 +59,6 @@ class ReviewFile:
             self._prepare(is_new=version is None)
             places = [] if path == ":memory:" else [self.path, self.path.with_name(f"{self.path.name}-wal")]
             self._opened = [(each, each.stat()) for each in places if each.exists()]
-        except sqlite3.Error as error:
-            raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
 
     @classmethod
     def open_existing(cls, path: Path) -> Self:
@@ -76,36 +74,26 @@ class ReviewFile:
     def copy_to(self, path: Path) -> None:
         """Write a copy of all that is stored, in one step, also while others write here.
 
-        Raises OccupiedError for a file that is there already, StorageError when it cannot be read or written.
+        Raises OccupiedError for a file that is there already.
         """
         check_kind(path)
-        with write_output(path) as temporary, self._lock:
-            try:
-                self._database.execute("VACUUM INTO ?", (str(temporary),))
-            except sqlite3.Error as error:
-                raise StorageError(str(error), path) from None
+        with write_output(path) as temporary, self._in_turn():
+            self._database.execute("VACUUM INTO ?", (str(temporary),))
 
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
         """Insert rows together, all of them or none, and return their numbers. They are on disk when this returns.
 
-        Raises StorageError, DisplacedError as `check_in_place` does.
+        Raises DisplacedError as `check_in_place` does.
         """
-        with self._lock:
+        with self._in_turn():
             self.check_in_place()
-            try:
-                with self._database:
-                    return [int(self._database.execute(statement, row).lastrowid or 0) for row in rows]
-            except sqlite3.Error as error:
-                raise StorageError(str(error), self.path) from None
+            with self._database:
+                return [int(self._database.execute(statement, row).lastrowid or 0) for row in rows]
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows that a query selects. values: those of its placeholders. Raises InputError."""
-        with self._lock:
-            try:
-                with closing(self._database.execute(statement, values)) as cursor:
-                    return cursor.fetchall()
-            except sqlite3.Error as error:
-                raise InputError(f"cannot be read ({error})", self.path) from None
+        """Return the rows that a query selects. values: those of its placeholders."""
+        with self._in_turn(), closing(self._database.execute(statement, values)) as cursor:
+            return cursor.fetchall()
 
     def check_in_place(self) -> None:
         """Raise DisplacedError where another file, or none, is in the place of the one that is open for writing."""
@@ -117,6 +105,15 @@ class ReviewFile:
         self.insert("INSERT OR IGNORE INTO secrets VALUES (1, ?)", [(secrets.token_bytes(32),)])
         ((secret,),) = self.rows("SELECT secret FROM secrets")
         return bytes(secret)
+
+    @contextmanager
+    def _in_turn(self) -> Iterator[None]:
+        """Inside this block, no other thread uses the database, and what SQLite refuses is a StorageError."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise StorageError(str(error), self.path) from None
 
     def _prepare(self, *, is_new: bool) -> None:
         execute = self._database.execute

@@ -1,13 +1,19 @@
-"""Check access tokens: who holds them, and which role they give.
+"""Check access tokens and sessions: who holds them, and which role they give.
 
-Against guessing stand tokens of at least 16 characters, which are compared in constant time.
+Against guessing stand tokens of at least 16 characters, which are compared in constant time. No session is stored: a
+cookie holds a random number, the name and a signature.
 """
 
 import hmac
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple, Self, TypeAlias, get_args
 
+from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.requests import Request
 
 from tagwright.errors import ConfigError, InputError
@@ -20,6 +26,9 @@ Role: TypeAlias = Literal["suggest", "review", "admin"]
 "Each may do what those before it may: ask for suggestions; review and add documents; train the model."
 
 ROLES: tuple[Role, ...] = get_args(Role)
+
+SECONDS = 7 * 24 * 3600
+"How long a session lasts."
 
 SHORTEST_TOKEN = 16
 LONGEST_NAME = 60
@@ -64,9 +73,14 @@ class Session(NamedTuple):
 
 @dataclass(frozen=True)
 class Access:
-    """The tokens that give access; without holders no token is needed."""
+    """The tokens that give access; without holders no token is needed.
+
+    secret: known to the server alone, signs cookies; sessions last as long as it stays the same. The key is made of it
+    and the holder's token: without the secret, no holder can sign a cookie, and when a token changes, its sessions end.
+    """
 
     holders: tuple[Holder, ...] = ()
+    secret: bytes = field(default_factory=partial(secrets.token_bytes, 32), repr=False)
 
     @classmethod
     def of(cls, token: str | None = None, file: Path | None = None) -> Self:
@@ -94,6 +108,31 @@ class Access:
         holders = [holder for holder in self.holders if hmac.compare_digest(holder.token.encode(), token.encode())]
         return holders[0] if holders else None
 
+    def _signer(self, holder: Holder) -> URLSafeTimedSerializer:
+        return URLSafeTimedSerializer(self.secret, f"session {holder.token}", signer_kwargs={"digest_method": sha256})
+
+    def issue(self, reviewer: str, holder: Holder) -> str:
+        """Return the cookie of a new session."""
+        return str(self._signer(holder).dumps([secrets.token_hex(16), reviewer]))
+
+    def session(self, cookie: str) -> Session | None:
+        """Return the session of a cookie; None for one not issued here, or under the name of another token's holder.
+
+        A token with a name reviews under that name, whatever the cookie says.
+
+        >>> access = Access.of("a long enough token")
+        >>> session = access.session(access.issue("Ann", access.holders[0]))
+        >>> session.reviewer, session.holder.role, access.session("forged.0")
+        ('Ann', 'admin', None)
+        """
+        for holder in self.holders or (EVERYBODY,):
+            with suppress(BadData):
+                csrf, reviewer = self._signer(holder).loads(cookie, max_age=SECONDS)
+                if not holder.name and self.has_named(reviewer):
+                    return None
+                return Session(csrf, holder.name or reviewer, holder)
+        return None
+
     def has_named(self, name: str) -> bool:
         """Whether a token belongs to a holder of this name, or one that looks the same."""
         return bool(person_of(name)) and person_of(name) in {person_of(holder.name) for holder in self.holders}
@@ -110,10 +149,8 @@ def read_tokens(file: Path) -> list[Holder]:
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        raise InputError("the tokens cannot be read", file) from None
-    except ValueError:
-        raise InputError("the tokens cannot be read: they are not in UTF-8", file) from None
+    except (OSError, ValueError):
+        raise InputError("the tokens cannot be read: expected a file in UTF-8", file) from None
     holders = list[Holder]()
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -138,12 +175,11 @@ def _holder(line: str, file: Path, number: int) -> Holder:
     token, role_name, rest = [*line.split(maxsplit=2), "", ""][:3]
     role = next((role for role in ROLES if role == role_name), None)
     name = " ".join(clean(rest).split())
-    if role is None or not person_of(name):
-        raise InputError(f"expected TOKEN ROLE NAME, the role one of {', '.join(ROLES)}", file, number)
+    if role is None or not person_of(name) or len(name) > LONGEST_NAME:
+        form = f"TOKEN ROLE NAME, the role one of {', '.join(ROLES)}, the name of at most {LONGEST_NAME} characters"
+        raise InputError(f"expected {form}", file, number)
     if problem := _fault(token):
         raise InputError(f"the token {problem}", file, number)
-    if len(name) > LONGEST_NAME:
-        raise InputError(f"the name has more than {LONGEST_NAME} characters", file, number)
     return Holder(name, role, token)
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import ConfigDict, Field, SkipValidation, ValidationError, field_validator
+from pydantic import ConfigDict, Field, SkipValidation, field_validator
 
 from tagwright.core.checked import show
 from tagwright.data.texts import to_documents
@@ -30,8 +30,8 @@ from tagwright.server.schemas import (
     LabelRules,
     Sent,
     answer,
+    checked,
     form_body,
-    invalid,
     listed,
     shape,
 )
@@ -134,7 +134,7 @@ LANGUAGE = shape("Language", language=str | None, score=float)
 
 async def check_may_learn(model: Project, request: Request) -> None:
     """Raise Problem (403) unless the server stores documents to learn from, and the token of the request is enough."""
-    if not model.learns:
+    if request.app.state.learn is None:
         detail = f"Project '{model.id}' is not configured to allow learning via API"
         remedy = "start the server with --learn and --reviews FILE.sqlite"
         raise Problem(403, f"{detail}; {remedy}", "Learning not allowed")
@@ -184,10 +184,7 @@ async def suggest_for_text(model: Project, request: Request) -> Response:
     if not form:
         raise bad_request("RequestBody is required")
     first = dict(reversed(form.multi_items()))  # of several values
-    try:
-        sent = SuggestForm.model_validate(first | {name: form.getlist(name) for name in ("only", "without")})
-    except ValidationError as error:
-        raise invalid(error) from None
+    sent = checked(SuggestForm, first | {name: form.getlist(name) for name in ("only", "without")})
     (suggested,) = await _suggestions(model, [_document(sent.text)], sent)
     return JSONResponse({"results": _results(suggested)})
 
@@ -229,7 +226,7 @@ async def learn_from_documents(model: Project, request: Request, documents: list
     sent = await in_thread(read_each, enumerate(documents), _to_learn)
     sent = {number: _with_known_subjects(each, model) for number, each in sent.items()}
     labelled = [document for document in sent.values() if not isinstance(document, Problem)]
-    if labelled and request.app.state.learn is not None:
+    if labelled:
         await request.app.state.learn(model, labelled, get_current_request().token or "client")
     if left_out := [{"index": i, "problem": each.detail} for i, each in sent.items() if isinstance(each, Problem)]:
         return JSONResponse({"left_out": left_out})
@@ -318,23 +315,17 @@ def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
 
 def _document_of_batch(number: int, sent: Any) -> Document:
     """A document of a batch, checked. Raises Problem (400, 413)."""
-    try:
-        checked = BatchDocument.model_validate(sent)
-    except ValidationError as error:
-        raise invalid(error, f"documents.{number}") from None
-    return _document(checked.text, checked.metadata)
+    document = checked(BatchDocument, sent, f"documents.{number}")
+    return _document(document.text, document.metadata)
 
 
 def _to_learn(number: int, sent: Any) -> dict[str, Any]:
     """A document to learn from, checked. Raises Problem (400, 413)."""
-    try:
-        checked = Labelled.model_validate(sent)
-    except ValidationError as error:
-        raise invalid(error, str(number)) from None
-    check_size(checked.text)
-    if not clean(checked.text).strip():
+    document = checked(Labelled, sent, str(number))
+    check_size(document.text)
+    if not clean(document.text).strip():
         raise bad_request(f"there is no text to learn from - '{number}.text'")
-    return checked.model_dump(exclude_unset=True)
+    return document.model_dump(exclude_unset=True)
 
 
 def _with_known_subjects(sent: dict[str, Any] | Problem, model: ServedModel) -> dict[str, Any] | Problem:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import re
-import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from operator import attrgetter
@@ -11,6 +10,7 @@ from operator import attrgetter
 from fastapi import FastAPI, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.security import HTTPBearer
+from fastapi.security.utils import get_authorization_scheme_param
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -24,7 +24,6 @@ from tagwright.review.file import StorageError
 from tagwright.server import annif, json_api, languages, problems, reconciliation, start_pages
 from tagwright.server.access import OPEN, Access
 from tagwright.server.current_request import get_current_request
-from tagwright.server.entrance import Sessions
 from tagwright.server.follower import Follower
 from tagwright.server.languages import Text
 from tagwright.server.logs import ID_HEADER, VERSION_HEADER, log_failures, record_requests
@@ -32,7 +31,6 @@ from tagwright.server.metrics import Metrics
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.schemas import invalid
 from tagwright.server.served_model import ServedModel
-from tagwright.tagger.acceptance import SuggestOptions
 from tagwright.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -58,10 +56,10 @@ def application(
     """Return the web application, which loads its models when it is started.
 
     access: the tokens that clients send as `Authorization: Bearer TOKEN`. max_body: bytes of a request; a longer one is
-    refused (413). learn: stores the labelled documents that clients send. pages: of the review. hosts: the only host
-    names that it answers under; None: all. A server for this machine alone has to refuse other names: a web site whose
-    name leads here could read its answers. follower: loads promoted versions.
-    tools: serve them to assistants at /mcp. word: what pages in English call a label.
+    refused (413). learn: stores the labelled documents that clients send; None: they may send none. pages: of the
+    review. hosts: the only host names that it answers under; None: all. A server for this machine alone has to refuse
+    other names: a web site whose name leads here could read its answers. follower: loads promoted versions. tools:
+    serve them to assistants at /mcp. word: what pages in English call a label.
     """
 
     @asynccontextmanager
@@ -94,9 +92,8 @@ def application(
     state.models, state.learn, state.metrics, state.ready = {each.id: each for each in models}, learn, metrics, False
     state.access, state.word, state.has_review = access, word, pages is not None
     state.readers = asyncio.Semaphore(2)  # processes that read files
-    sessions = pages.sessions if pages else Sessions(access, secrets.token_bytes(32))
     app.router.routes += [
-        *start_pages.routes(sessions),
+        *start_pages.routes(pages.access if pages else access),
         Route("/v1", RedirectResponse("/v1/", 307), methods=["GET"]),
         *(pages.routes() if pages else ()),
     ]
@@ -128,21 +125,10 @@ async def _load(app: FastAPI, models: Sequence[ServedModel]) -> None:
     """
     try:
         for model in models:
-            await asyncio.gather(_first_answer(model), asyncio.to_thread(model.search))
+            await asyncio.gather(model.answer_once(), asyncio.to_thread(model.search))
         app.state.ready = True
     except Exception:
         _log.exception("%s: does not answer; the server is not ready", model.version)
-
-
-async def _first_answer(model: ServedModel) -> None:
-    """Let the model suggest a label. It tries again while that takes longer than a request may wait."""
-    while True:
-        try:
-            await model.suggest([model.tagger.vocabulary[0].name], SuggestOptions(k=1))
-        except problems.Busy:
-            await asyncio.sleep(1)
-        else:
-            return
 
 
 def _gate(app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> ASGIApp:
@@ -180,7 +166,8 @@ def _admit(scope: Scope, access: Access, max_body: int, hosts: frozenset[str] | 
         raise problems.Problem(421, "This server answers under the names of its own machine only")
     is_public = path in ("/", "/api", "/enter", "/health", "/ready", "/review", "/v1/ui", "/v1/ui/")
     is_public = is_public or path.startswith(("/review/", "/static/"))  # pages ask for a token themselves
-    holder = access.holder("" if is_public else _bearer(headers))
+    scheme, token = get_authorization_scheme_param(headers.get("authorization"))
+    holder = access.holder(token if scheme.lower() == "bearer" and not is_public else "")
     if not is_public:
         if holder is None:
             raise problems.Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
@@ -205,9 +192,3 @@ def _bounded(receive: Receive, most: int) -> Receive:
         return message
 
     return bounded
-
-
-def _bearer(headers: Headers) -> str:
-    """The token that a request has sent; "" for none."""
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token if kind.lower() == "bearer" else ""

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import ValidationError
 
 from tagwright.core.checked import show
 from tagwright.defaults import MAX_LABELS
@@ -35,8 +34,8 @@ from tagwright.server.schemas import (
     SentDocument,
     SuggestFor,
     answer,
+    checked,
     form_body,
-    invalid,
     shape,
 )
 from tagwright.server.served_model import ServedModel, model_named
@@ -183,10 +182,7 @@ def _file(form: Form) -> Upload:
     for name in form:
         if name in AddressOptions.model_fields:
             raise bad_request(f"'{name}' is an option, expected in the address: /api/files?{name}=")
-    try:
-        FileForm.model_validate(dict(form))
-    except ValidationError as error:
-        raise invalid(error) from None
+    checked(FileForm, dict(form))
     file = form.get("file")
     if not isinstance(file, Upload):
         raise bad_request("'file' is a required part")

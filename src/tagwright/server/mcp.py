@@ -16,7 +16,7 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,7 +27,7 @@ from tagwright.server.deps import check_json
 from tagwright.server.json_api import answers, found_labels, sent_document
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import parse_json, whole_json
-from tagwright.server.schemas import Closed, SuggestFor, invalid
+from tagwright.server.schemas import Closed, SuggestFor, checked
 from tagwright.server.served_model import ServedModel, model_named
 from tagwright.server.turns import in_thread
 from tagwright.version import __version__
@@ -105,10 +105,7 @@ async def _answer(model: ServedModel, name: str, given: Mapping[str, Any]) -> di
     """Return the answer of a tool. Raises Problem."""
     if name not in _TOOLS:
         raise bad_request(f"no tool '{name[:100]}'; known are {', '.join(_TOOLS)}")
-    try:
-        arguments = _TOOLS[name][1].model_validate(given)
-    except ValidationError as error:
-        raise invalid(error) from None
+    arguments = checked(_TOOLS[name][1], given)
     if isinstance(arguments, QueryArguments):
         return await found_labels(model, arguments.query, arguments.limit)
     sent = SuggestFor(**arguments.model_dump(), evidence=name == "explain")

@@ -70,10 +70,7 @@ class ServerOptions(Listening):
     documents: Annotated[list[str], typer.Option(metavar="DOCS", help="Documents to review; may be repeated.")] = field(
         default_factory=list
     )
-    order: Annotated[
-        Order,
-        typer.Option(help="Order of the documents to review."),
-    ] = "random"
+    order: Annotated[Order, typer.Option(help="Order of the documents to review.")] = "random"
     random_share: Annotated[
         float, typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall.")
     ] = RANDOM_SHARE
@@ -100,10 +97,9 @@ class ServerOptions(Listening):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.learn and self.reviews is None:
-            raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
-        if self.documents and self.reviews is None:
-            raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
+        if (self.learn or self.documents) and self.reviews is None:
+            given = "--learn" if self.learn else "--documents"
+            raise ConfigError(f"where are decisions to be kept? give --reviews FILE.sqlite with {given}")
 
 
 def _is_own(host: str) -> bool:

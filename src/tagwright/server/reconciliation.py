@@ -13,7 +13,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi import Query as QueryParameter
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from starlette.requests import ClientDisconnect
 
@@ -23,7 +23,7 @@ from tagwright.server.label_search import fold_text
 from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request, read_each
 from tagwright.server.request_bodies import FORM, parse_json, read_form, text_of
-from tagwright.server.schemas import PROBLEM, Sent, form_body, invalid
+from tagwright.server.schemas import PROBLEM, Sent, checked, form_body
 from tagwright.server.served_model import ServedModel, score_from_0_to_1
 from tagwright.server.turns import in_thread
 from tagwright.tagger.acceptance import SuggestOptions
@@ -43,18 +43,12 @@ LIMIT = 10
 CONCEPT = "http://www.w3.org/2004/02/skos/core#Concept"
 "The type that every label has."
 
-PROPERTIES: Mapping[str, str] = {
-    "notation": "Notation",
-    "broader": "Broader label, by id or name",
-    "scheme": "Concept scheme, by id",
+PROPERTIES: Mapping[str, tuple[str, Callable[[Label], Iterable[str]]]] = {
+    "notation": ("Notation", lambda label: [label.notation]),
+    "broader": ("Broader label, by id or name", lambda label: label.broader),
+    "scheme": ("Concept scheme, by id", lambda label: label.schemes),
 }
-"Properties of labels that a query may name, and what they are."
-
-_PROPERTIES: Mapping[str, Callable[[Label], Iterable[str]]] = {
-    "notation": lambda label: [label.notation],
-    "broader": lambda label: label.broader,
-    "scheme": lambda label: label.schemes,
-}
+"Properties of labels that a query may name: what they are, and their values."
 
 Resolve: TypeAlias = Callable[[str], int | None]
 
@@ -165,7 +159,7 @@ async def suggest_types(model: NamedModel, typed: Typed, cursor: Cursor = 0) -> 
 @router.get("/{model}/suggest/property", dependencies=[Depends(named_model)])
 async def suggest_properties(typed: Typed, cursor: Cursor = 0) -> Response:
     """Properties that a query may name, by a part of a name or id."""
-    return _answer_matching([{"id": id_, "name": name} for id_, name in PROPERTIES.items()], typed, cursor)
+    return _answer_matching([{"id": id_, "name": name} for id_, (name, _) in PROPERTIES.items()], typed, cursor)
 
 
 @router.get("/{model}/flyout")
@@ -188,7 +182,10 @@ async def _answered(request: Request, model: ServedModel, queries: Mapping[str, 
     One that is not valid has no candidates but its problem, and costs the others nothing.
     """
     valid = [query for query in queries.values() if isinstance(query, Query)]
-    unnamed = await in_thread(_without_name, model, valid)
+    # for queries that no label is named by, the tagger suggests labels that are near
+    unnamed = await in_thread(
+        lambda: [each for each in valid if each.query.strip() and not _is_named(model, each.query)]
+    )
     options, texts = SuggestOptions(k=max((each.most for each in unnamed), default=1)), {each.query for each in unnamed}
     suggested = await model.suggest(sorted(texts), options)
     scores = {
@@ -248,15 +245,7 @@ def _queries(text: str) -> dict[str, Query | Problem]:
 
 def _query(key: str, sent: Mapping[str, Any]) -> Query:
     """A query, checked. Raises Problem (400)."""
-    try:
-        return Query.model_validate(sent)
-    except ValidationError as error:
-        raise invalid(error, f"queries.{key[:100]}") from None
-
-
-def _without_name(model: ServedModel, queries: Sequence[Query]) -> list[Query]:
-    """The queries that no label is named by: for these, the tagger suggests labels that are near."""
-    return [query for query in queries if query.query.strip() and not _is_named(model, query.query)]
+    return checked(Query, sent, f"queries.{key[:100]}")
 
 
 def _is_named(model: ServedModel, text: str) -> bool:
@@ -279,7 +268,7 @@ def _candidates(
     vocabulary, candidates = model.tagger.vocabulary, list[dict[str, Any]]()
     text = " ".join(clean(query.query[:LONGEST]).split())
     wanted = [
-        (_PROPERTIES[each.pid], {vocabulary.ids[at] for at in map(resolve, each.v) if at is not None}
+        (PROPERTIES[each.pid][1], {vocabulary.ids[at] for at in map(resolve, each.v) if at is not None}
          if each.pid == "broader" else {*each.v})
         for each in query.properties if each.pid in PROPERTIES
     ]  # fmt: skip

@@ -29,7 +29,7 @@ from tagwright.readers.limits import check_gzip
 from tagwright.readers.lines import SURROGATE_ESCAPE, Place, whole_characters
 from tagwright.server.languages import Text
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.turns import PerClient, in_thread
+from tagwright.server.turns import in_thread, per_client
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -60,7 +60,7 @@ Form: TypeAlias = ImmutableMultiDict[str, str | Upload]
 
 T = TypeVar("T")
 
-_files = PerClient(1)
+_files = per_client(1)
 
 
 def media_type(request: Request) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from types import GenericAlias
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import (
@@ -32,26 +32,10 @@ KINDS: Mapping[str, str] = {
 "Errors of pydantic -> the type of JSON that was expected."
 
 
+M = TypeVar("M", bound=BaseModel)
+
 EXAMPLE = "Bees visit orchards."
 "A text for examples."
-
-PROBLEM: dict[int | str, dict[str, Any]] = {
-    "default": {
-        "description": "A problem",
-        "content": {
-            "application/problem+json": {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        **{name: {"type": "string"} for name in ("type", "title", "detail")},
-                        "status": {"type": "integer"},
-                    },
-                }
-            }
-        },
-    }
-}
-"How the description says that any request may end in a problem."
 
 
 def form_body(schema: Mapping[str, Any], kind: str = FORM) -> dict[str, Any]:
@@ -91,6 +75,14 @@ def invalid(error: ValidationError | RequestValidationError, place: str = "") ->
     return bad_request(f"{detail}{given['place']}")
 
 
+def checked(model: type[M], sent: Any, place: str = "") -> M:
+    """Return what a client has sent, as its model. Raises Problem, see `invalid`."""
+    try:
+        return model.model_validate(sent)
+    except ValidationError as error:
+        raise invalid(error, place) from None
+
+
 class Sent(BaseModel):
     """What a client sends to Annif's interface: fields that it does not know are passed over."""
 
@@ -117,7 +109,7 @@ class Closed(Sent):
 class FromTexts(BaseModel):
     """What the fields of a form or an address hold, which are texts."""
 
-    @field_validator("limit", "per_branch", "cursor", mode="before", check_fields=False)
+    @field_validator("limit", "per_branch", mode="before", check_fields=False)
     @classmethod
     def read_number(cls, text: Any) -> Any:
         """Return a whole number; what is none is refused then."""
@@ -230,6 +222,18 @@ def listed(kind: Any) -> Any:
     """Return the type of a list of a shape, given as `[shape]`; any other type as it is."""
     return GenericAlias(list, tuple(kind)) if isinstance(kind, list) else kind
 
+
+PROBLEM: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem",
+        "content": {
+            "application/problem+json": {
+                "schema": shape("Problem", type=str, title=str, detail=str, status=int).model_json_schema()
+            }
+        },
+    }
+}
+"How the description says that any request may end in a problem."
 
 SPAN = shape("Span", start=int, end=int, text=str, weight=float)
 EVIDENCE = shape("Evidence", stage=str, rank=int, score=float, spans=[SPAN])

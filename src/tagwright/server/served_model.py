@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from tagwright.combining.confidence import squash_score
 from tagwright.combining.none_fits import NoneFits
@@ -50,7 +50,7 @@ class ServedModel:
     what later requests get.
 
     id: part of addresses, without blanks. name: for people. language: codes of the languages of the labels' names, such
-    as "de+en". learns: whether clients may send labelled documents. modified: when the tagger was saved or last
+    as "de+en". modified: when the tagger was saved or last
     trained; None: never. settings: options of the server: its conditions (`only`, `without`) hold for all suggestions,
     its hierarchy and limit per branch for requests without their own. number: of the version, such as "2026-11-28",
     and history: the folder of all versions; "" and None without versions. log: where all suggestions are recorded.
@@ -63,7 +63,6 @@ class ServedModel:
     tagger: Tagger
     name: str
     language: str = "en"
-    learns: bool = False
     modified: datetime | None = None
     settings: SuggestOptions = field(default_factory=SuggestOptions)
     number: str = ""
@@ -72,17 +71,17 @@ class ServedModel:
     seconds: float = 60.0
     queues: tuple[Batches, Batches] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
-    search: "_Once[LabelSearch]" = field(init=False)
-    saved_names: "_Once[Path]" = field(init=False)
+    search: Callable[[], LabelSearch] = field(init=False)
+    saved_names: Callable[[], Path] = field(init=False)
     _predict: Predict = field(init=False)
-    _predict_long: "_Once[Predict]" = field(init=False)
+    _predict_long: Callable[[], Predict] = field(init=False)
     _long_workers: Workers = field(init=False)
     _swapping: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
         self.tagger.check(self.settings)
         self._predict = partial(predict, self.tagger)
-        self.search = _Once(partial(_searched, self.tagger.vocabulary, self.settings))
+        self.search = _once(partial(_searched, self.tagger.vocabulary, self.settings))
         self.queues = Batches(_compute_by_version), Batches(_compute_by_version, largest=1)
 
     async def start(self) -> None:
@@ -148,6 +147,11 @@ class ServedModel:
         except ConfigError as error:
             raise bad_request(str(error)) from None
 
+    async def answer_once(self) -> None:
+        """Suggest a label, however long that takes: it loads what the first request would wait for."""
+        (document,) = to_documents([self.tagger.vocabulary[0].name])
+        await self.queues[0].all([(self._predict, SuggestRequest(document))])
+
     async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[Suggestions]:
         """Suggest labels for texts with the same options, see `suggest_all`."""
         return await self.suggest_all([SuggestRequest(document, options) for document in to_documents(texts)])
@@ -206,8 +210,8 @@ class ServedModel:
 
     def _for_others(self, tagger: Tagger) -> dict[str, Any]:
         """What is saved of a tagger for other processes, when it is first needed: that may take seconds."""
-        names = _Once(lambda: self._long_workers.save(tagger.vocabulary))
-        return {"_predict_long": _Once(partial(self._apart, tagger)), "saved_names": names}
+        names = _once(lambda: self._long_workers.save(tagger.vocabulary))
+        return {"_predict_long": _once(partial(self._apart, tagger)), "saved_names": names}
 
     def _apart(self, tagger: Tagger) -> Predict:
         """Compute in a process for long texts: a regular expression holds up all other threads until its end.
@@ -238,7 +242,7 @@ class ServedModel:
         tagger.check(self.settings)
         answer = self.workers.use(tagger) if self.workers else partial(predict, tagger)
         if tagger.vocabulary is not self.tagger.vocabulary:
-            others["search"] = _Once(partial(_searched, tagger.vocabulary, self.settings))
+            others["search"] = _once(partial(_searched, tagger.vocabulary, self.settings))
             others["search"]()
         with self._swapping:
             vars(self).update(tagger=tagger, modified=modified, _predict=answer, **others, **self._for_others(tagger))
@@ -261,17 +265,15 @@ def score_from_0_to_1(suggestion: Suggestion) -> float:
     return squash_score(suggestion.score) if suggestion.confidence is None else suggestion.confidence
 
 
-class _Once(Generic[T]):
-    """A function whose first call makes what all calls return. That takes long: for many labels, seconds."""
+def _once(make: Callable[[], T]) -> Callable[[], T]:
+    """Return a function whose first call makes what all calls return. That takes long: for many labels, seconds."""
+    made, making = cache(make), threading.Lock()
 
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make, self._made, self._making = make, list[T](), threading.Lock()
+    def once() -> T:
+        with making:
+            return made()
 
-    def __call__(self) -> T:
-        with self._making:
-            if not self._made:
-                self._made.append(self._make())
-            return self._made[0]
+    return once
 
 
 def _searched(vocabulary: Vocabulary, settings: SuggestOptions) -> LabelSearch:

@@ -33,7 +33,7 @@ from tagwright.server.follower import Follower, language_of, load
 from tagwright.server.options import ServerOptions
 from tagwright.server.predictor import Workers
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.refit import Refit, Refitter
+from tagwright.server.review.refit import Refitter, refit_combiner
 from tagwright.server.review.review import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
@@ -50,13 +50,12 @@ CONNECTIONS = 1000
 def saved_models(
     models: Sequence[str],
     *,
-    learns: bool = False,
     labels: Vocabulary | None = None,
     settings: SuggestOptions = SuggestOptions(),
 ) -> list[ServedModel]:
     """Load the taggers to serve. models: DIR or NAME=DIR each, of a tagger or a folder of them.
 
-    labels: the vocabulary to suggest from; None: that of each tagger. learns, settings: see `ServedModel`. Raises
+    labels: the vocabulary to suggest from; None: that of each tagger. settings: see `ServedModel`. Raises
     ConfigError for an invalid name, or one used twice.
     """
     served: dict[str, ServedModel] = {}
@@ -71,9 +70,7 @@ def saved_models(
         tagger = load(place, labels)
         number, history = (place.name, folder) if place != folder else ("", None)
         language = language_of(tagger.vocabulary)
-        served[id_] = ServedModel(
-            id_, tagger, name or id_, language, learns, saved_at(place), settings, number, history
-        )
+        served[id_] = ServedModel(id_, tagger, name or id_, language, saved_at(place), settings, number, history)
     return list(served.values())
 
 
@@ -107,16 +104,14 @@ def use_trained(model: ServedModel, folder: Path) -> None:
         _log.warning("%s: was trained from another model, and is not used", place)
 
 
-def zero_shot_model(tagger: Tagger, *, learns: bool, settings: SuggestOptions) -> ServedModel:
+def zero_shot_model(tagger: Tagger, settings: SuggestOptions) -> ServedModel:
     """Return the served model of an untrained tagger."""
-    language = language_of(tagger.vocabulary)
-    return ServedModel(ZERO_SHOT, tagger, "Zero-shot", language, learns, settings=settings)
+    return ServedModel(ZERO_SHOT, tagger, "Zero-shot", language_of(tagger.vocabulary), settings=settings)
 
 
 def serve(
     models: Sequence[ServedModel],
     options: ServerOptions,
-    refit: Refit | None = None,
     labels: Vocabulary | None = None,
     monitor: Path | None = None,
     versions: Path | None = None,
@@ -126,34 +121,32 @@ def serve(
 ) -> None:
     """Answer requests until interrupted; requests under way are then finished.
 
-    models: the suggestions of the first one are reviewed. refit: trains it on decisions; None: nothing does. labels:
-    the vocabulary of the models, if it is not their own. monitor: where all suggestions are recorded.
-    versions: the folder of what is trained, see `versions_folder`. reading: how the documents to review are read, see
-    `open_sources`. tools: see `application`. Raises ConfigError for a
-    port in use, InputError for documents that cannot be read.
+    models: the suggestions of the first one are reviewed, and it is trained on decisions. labels: the vocabulary of the
+    models, if it is not their own. monitor: where all suggestions are recorded. versions: the folder of what is
+    trained, see `versions_folder`. reading: how the documents to review are read, see `open_sources`. tools: see
+    `application`. Raises ConfigError for a port in use, InputError for documents that cannot be read.
     """
     follower = follower_of(models, options, labels)
-    for model in models if options.workers else ():
-        model.use_workers(Workers(options.workers))
     for model in models:
         model.log = monitor
-    review = open_review(models[0], options, reading)
-    if review and refit:
+        if options.workers:
+            model.use_workers(Workers(options.workers))
+    review, refitter = open_review(models[0], options, reading), None
+    if review and versions:
         try:
             check_can_learn(models[0].tagger)
+            refitter = Refitter(review, refit_combiner, versions)
         except ConfigError as error:
             _log.warning("what reviewers decide is stored, and not learned from: %s", error)
-            refit = None
-    refitter = Refitter(review, refit, versions) if review and refit and versions else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
-        if review is not None:
-            await asyncio.to_thread(store_learnt, review.file, model, documents, client)
-            if refitter is not None and model.id == review.model.id:
-                await refitter.start_if_due()
+        assert review
+        await asyncio.to_thread(store_learnt, review.file, model, documents, client)
+        if refitter and model.id == review.model.id:
+            await refitter.start_if_due()
 
     pages = ReviewPages(review, options.access, refitter, follower) if review else None
-    app = application(models, access=options.access, learn=learn, pages=pages,
+    app = application(models, access=options.access, learn=learn if options.learn else None, pages=pages,
                       hosts=own_names(options), follower=follower, tools=tools, word=options.word)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -20,15 +19,15 @@ from tagwright.defaults import MAX_LABELS
 from tagwright.errors import InputError
 from tagwright.readers.documents.sections import one_line
 from tagwright.review.recall import SHOWN_FROM
-from tagwright.server.access import Session, check_origin
-from tagwright.server.entrance import Entrance, Sessions
+from tagwright.server.access import Access, Session, check_origin
+from tagwright.server.entrance import Entrance
 from tagwright.server.json_api import sent_document, suggestions
 from tagwright.server.languages import _, translated_error
 from tagwright.server.pages import show
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import JSON, MULTIPART, Form, Upload, read_documents, read_form, text_of
 from tagwright.server.rows import highlight, strongest_spans, suggested_row
-from tagwright.server.schemas import AddressOptions, SentDocument, invalid
+from tagwright.server.schemas import AddressOptions, SentDocument, checked
 from tagwright.server.served_model import model_named
 from tagwright.server.turns import in_thread
 from tagwright.tagger import Suggestion
@@ -39,12 +38,12 @@ _EMPTY: Mapping[str, str] = {"text": "", "model": "", "language": "", "limit": s
 "The fields of the form, as they are before anything is typed."
 
 
-def routes(sessions: Sessions) -> list[Route]:
+def routes(access: Access) -> list[Route]:
     """Return the routes of the pages and of their login; Annif's address /v1/ui leads here.
 
     Where tokens are needed, people log in first, as for the review.
     """
-    entrance = Entrance(sessions, "/enter", "/", "suggest", named=False)
+    entrance = Entrance(access, "/enter", "/", "suggest", named=False)
     return [
         entrance.route(),
         Route("/", entrance.page(start), methods=["GET"]),
@@ -97,10 +96,7 @@ async def _suggested(request: Request, form: Form, fields: Mapping[str, str]) ->
     """Return the suggestions for a form, as the page shows them. Raises Problem."""
     document, others = await _document(request, form, fields["text"])
     rules = {"model": fields["model"] or None, "names_in": fields["language"], "limit": fields["limit"]}
-    try:
-        options = AddressOptions.model_validate({**rules, "evidence": "1"})
-    except ValidationError as error:
-        raise invalid(error) from None
+    options = checked(AddressOptions, {**rules, "evidence": "1"})
     model = model_named(options.model, request.app.state.models)
     (suggested,) = await suggestions(model, [document], options)
     tagger, language, marked = model.tagger, fields["language"], text_of(form, "marked")

@@ -19,18 +19,13 @@ Waiting: TypeAlias = tuple[Any, asyncio.Future[Any]]
 "A request, and where its answer is awaited."
 
 
-class PerClient:
-    """A limiter for each client. count: how many may pass it at a time."""
-
-    def __init__(self, count: int) -> None:
-        self.count, self._limiters = count, WeakValueDictionary[str, asyncio.Semaphore]()
-
-    def __call__(self) -> asyncio.Semaphore:
-        """Return the limiter of the client of this request."""
-        return self._limiters.setdefault(get_current_request().client, asyncio.Semaphore(self.count))
+def per_client(count: int) -> Callable[[], asyncio.Semaphore]:
+    """Return a function that returns the limiter of the client of this request. count: how many pass it at a time."""
+    limiters = WeakValueDictionary[str, asyncio.Semaphore]()
+    return lambda: limiters.setdefault(get_current_request().client, asyncio.Semaphore(count))
 
 
-_threads = PerClient(2)
+_threads = per_client(2)
 
 
 async def in_thread(function: Callable[P, T], *given: P.args, **options: P.kwargs) -> T:
@@ -54,7 +49,7 @@ class Batches:
         wait: float = 0.003, most: int = 192,
     ) -> None:  # fmt: skip
         self.compute, self.largest, self.at_once, self.wait, self.most = compute, largest, at_once, wait, most
-        self.asked, self._may_queue = Counter[str](), PerClient(largest)
+        self.asked, self._may_queue = Counter[str](), per_client(largest)
 
     async def start(self) -> None:
         """Begin to answer, in the event loop that runs now."""

@@ -41,21 +41,20 @@ def serve(
     from tagwright.app import inputs
     from tagwright.server import serving
     from tagwright.server.logs import write_logs
-    from tagwright.server.review.refit import refit_combiner
     from tagwright.tagger.acceptance import SuggestOptions
 
     defaults = SuggestOptions(**vars(conditions), **vars(arranged))
     with write_logs(options.log_format):
         versions = serving.versions_folder(model, options.reviews, labels)
         chosen = arguments.Chosen(labels, language, settings=settings)
-        models, vocabulary = models_to_serve(model, chosen, defaults, learns=options.learn)
+        models, vocabulary = models_to_serve(model, chosen, defaults)
         if versions:
             serving.use_trained(models[0], versions)
-        serving.serve(models, options, refit_combiner, vocabulary, monitor, versions, inputs.options_of(reading))
+        serving.serve(models, options, vocabulary, monitor, versions, inputs.options_of(reading))
 
 
 def models_to_serve(
-    models: list[str], chosen: arguments.Chosen, defaults: "SuggestOptions", *, learns: bool = False
+    models: list[str], chosen: arguments.Chosen, defaults: "SuggestOptions"
 ) -> tuple[list["ServedModel"], "Vocabulary | None"]:
     """Return the saved taggers as served models, and the vocabulary given for them; or else the zero-shot method.
 
@@ -67,7 +66,7 @@ def models_to_serve(
     from tagwright.server import serving
 
     if not models:
-        return [serving.zero_shot_model(inputs.tagger(chosen), learns=learns, settings=defaults)], None
+        return [serving.zero_shot_model(inputs.tagger(chosen), defaults)], None
     if chosen.settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if chosen.language and not chosen.labels:
@@ -76,4 +75,4 @@ def models_to_serve(
             'each text; a request may say it ("language"), and that of names ("names_in")'
         )
     vocabulary = to_vocabulary(chosen.labels, chosen.language) if chosen.labels else None
-    return serving.saved_models(models, learns=learns, labels=vocabulary, settings=defaults), vocabulary
+    return serving.saved_models(models, labels=vocabulary, settings=defaults), vocabulary

@@ -9,7 +9,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any, get_args
@@ -26,13 +26,12 @@ from tagwright.review.applied import LeftOut
 from tagwright.review.blind import FEWEST
 from tagwright.review.events import Decision, ReviewerAction
 from tagwright.review.export import DOWNLOADS, write_export
-from tagwright.review.file import StorageError
 from tagwright.review.recall import DEPTH
 from tagwright.server.access import OPEN, Access, Role, Session, check_origin
 from tagwright.server.current_request import get_current_request
-from tagwright.server.entrance import Entrance, Page, Sessions
+from tagwright.server.entrance import Entrance, Page
 from tagwright.server.follower import Follower
-from tagwright.server.languages import Text, _, number, translate, translated_error
+from tagwright.server.languages import _, number, translate, translated_error
 from tagwright.server.pages import render, show
 from tagwright.server.problems import Busy, Problem, bad_request
 from tagwright.server.request_bodies import (
@@ -69,9 +68,9 @@ class ReviewPages:
     follower: Follower | None = None
 
     def __post_init__(self) -> None:
-        self.sessions = Sessions(self.access, self.review.file.secret())
+        self.access = replace(self.access, secret=self.review.file.secret())
         self._entrance = Entrance(
-            self.sessions, "/review/enter", "/review", "review", named=True,
+            self.access, "/review/enter", "/review", "review", named=True,
             problem_content=lambda: {"progress": self.review.progress(), "here": "/review/overview"},
         )  # fmt: skip
 
@@ -190,8 +189,6 @@ class ReviewPages:
                     documents, _notes = await read_documents(request, file)
                     outcome = await asyncio.to_thread(self.review.documents.add, documents)
                     added, changed = added + outcome.new, changed + outcome.changed
-                except StorageError:  # an InputError too, but not the file's fault
-                    raise
                 except InputError as error:
                     problems.append(translated_error(error))
                 except Busy as error:
@@ -229,9 +226,7 @@ class ReviewPages:
         try:
             folder = await asyncio.to_thread(get_current_request().held.enter_context, scratch_folder())
             file, left_out = await run_apart(request, self._enriched, folder, records, *codes, form)
-        except (StorageError, Problem):
-            raise
-        except TagwrightError as error:
+        except (InputError, ConfigError) as error:
             problem = translated_error(error) if isinstance(error, InputError) else str(error)
             held = _("The decisions hold where the text of a record has changed since")
             fields = {option("source"): _("Code of the vocabulary"), option("agency"): _("Code of the library")}
@@ -282,10 +277,8 @@ class ReviewPages:
     async def follow(self, request: Request, session: Session) -> Response:
         """Put the version that is named in use, and serve it."""
         form, history = await self._checked_form(request, session), self.review.model.history
-        if self.follower is None:
-            raise Problem(403, _("This server's tagger has no versions"))
         version = text_of(form, "version")
-        if history is None or version not in await asyncio.to_thread(model_names, history):
+        if not (self.follower and history and version in await asyncio.to_thread(model_names, history)):
             raise bad_request(_("There is no such version"))
         await asyncio.to_thread(put_in_use, history / version)
         await asyncio.to_thread(self.follower.check)
@@ -355,19 +348,11 @@ class ReviewPages:
 def _decision(form: Form, reviewer: str) -> Decision:
     """Return the decision in a form; `Review.decide` sets the document. Raises Problem if it is not valid."""
     action: Any = text_of(form, "action")
-    if action not in get_args(ReviewerAction):
-        raise bad_request(_("The form has no action"))
-    is_verdict = action in ("accept", "reject")
-    try:
-        return Decision(
-            document="",
-            reviewer=reviewer,
-            action=action,
-            label=(text_of(form, "label") or None) if is_verdict else None,
-            note=clean(text_of(form, "note"))[:2000] if action == "note" else "",
-        )
-    except ConfigError as error:
-        raise bad_request(Text("The form is not valid: %(reason)s", reason=str(error))) from None
+    label = text_of(form, "label") if action in ("accept", "reject") else None
+    if action not in get_args(ReviewerAction) or label == "":
+        raise bad_request(_("The form has no action, or no label for it"))
+    note = clean(text_of(form, "note"))[:2000] if action == "note" else ""
+    return Decision(document="", reviewer=reviewer, action=action, label=label, note=note)
 
 
 def _number(request: Request) -> int:
