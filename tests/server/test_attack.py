@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from tests.server.conftest import reviewing
 from tools.attack import fuzz
@@ -29,11 +28,14 @@ def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: fuzz.Att
     assert tracebacks == {}
 
 
-@pytest.fixture
-def app(tmp_path: Path) -> Iterator[Starlette]:
-    review = reviewing(tmp_path, Document("d1", "Xanthoparmelia"))
-    pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger, tmp_path / "versions"))
-    yield application([review.model], access=Access.of(TOKEN), pages=pages)
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("review")
+    review = reviewing(folder, Document("d1", "Xanthoparmelia"))
+    pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger, folder / "versions"))
+    app = application([review.model], access=Access.of(TOKEN), pages=pages)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
     review.file.close()
 
 
@@ -47,13 +49,12 @@ def app(tmp_path: Path) -> Iterator[Starlette]:
         {"X-Forwarded-For": "127.0.0.1", "X-Original-URL": "/health", "X-HTTP-Method-Override": "GET"},
     ],
 )
-def test_nothing_but_the_token_lets_anybody_in(app: Starlette, headers: dict[str, str]) -> None:
-    with TestClient(app, raise_server_exceptions=False) as client:
-        for path in ("/v1/projects", "/api/models", "/metrics"):
-            assert client.get(path, headers=headers).status_code == 401
-        for path in ("/review", "/review/overview", "/review/documents/1"):
-            answer = client.get(path, headers=headers, follow_redirects=False)
-            assert answer.headers["location"] == "/review/enter"
+def test_nothing_but_the_token_lets_anybody_in(client: TestClient, headers: dict[str, str]) -> None:
+    for path in ("/v1/projects", "/api/models", "/metrics"):
+        assert client.get(path, headers=headers).status_code == 401
+    for path in ("/review", "/review/overview", "/review/documents/1"):
+        answer = client.get(path, headers=headers, follow_redirects=False)
+        assert answer.headers["location"] == "/review/enter"
 
 
 @pytest.mark.parametrize(
@@ -70,8 +71,7 @@ def test_nothing_but_the_token_lets_anybody_in(app: Starlette, headers: dict[str
         *("/static//etc/passwd", "/static/../../tagger.py", "/V1/projects", "/api/models/", "/review/../metrics"),
     ],
 )
-def test_no_way_of_writing_an_address_lets_anybody_in(app: Starlette, path: str) -> None:
-    with TestClient(app, raise_server_exceptions=False) as client:
-        scope_path = client.build_request("GET", "http://testserver").url.copy_with(raw_path=path.encode())
-        answer = client.get(scope_path, follow_redirects=False)
+def test_no_way_of_writing_an_address_lets_anybody_in(client: TestClient, path: str) -> None:
+    scope_path = client.build_request("GET", "http://testserver").url.copy_with(raw_path=path.encode())
+    answer = client.get(scope_path, follow_redirects=False)
     assert answer.status_code in (303, 401, 404)

@@ -472,16 +472,6 @@ def test_the_button_trains_a_version_which_is_used_and_left_again(
         page.wait_for_selector(f"#outcome:has-text('In use: bees, version {first}.')")
 
 
-def test_the_marked_suggestion_has_the_first_key(browser: Browser, review: Review, address: str) -> None:
-    with visiting(browser, address, "Ann") as page:
-        for count in (1, 2):
-            page.keyboard.press("a")
-            page.wait_for_selector("#row-1.accept")
-            page.keyboard.press("Enter")
-            page.wait_for_selector(f"#progress:has-text('{count} of 5 done')")
-    assert list(review.decisions.labels().values()) == [[BEE]] * 2
-
-
 def test_only_the_evidence_of_the_suggestion_in_hand_is_coloured(browser: Browser, address: str) -> None:
     """In "Honey bees 1. Bees visit orchards." the first suggestion is Bees, the second one Orchards."""
     for scripts in (True, False):

@@ -26,7 +26,7 @@ from tagwright.server.application import application
 from tagwright.server.follower import Follower, language_of
 from tagwright.server.options import ServerOptions
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import follower_of, saved_models, use_trained, versions_folder
+from tagwright.server.serving import follower_of, saved_models
 
 TEXT = "Honey bees, a tax law, orchards"
 LABELS = {"0001": {"http://x.org/bee", "http://x.org/tax", "o"}, "0002": {"o", "http://x.org/bee"}}
@@ -129,13 +129,6 @@ def test_watch_needs_a_model_with_versions(folder: Path, tmp_path: Path) -> None
     follower = follower_of([alone, with_versions], ServerOptions(), None)
     assert follower is not None
     assert (follower.models, follower.seconds) == ([with_versions], None)
-
-
-def test_a_training_is_saved_in_the_folder_of_versions(folder: Path, tmp_path: Path) -> None:
-    assert versions_folder([str(folder)], tmp_path / "reviews.sqlite", None) == folder
-    (model,) = saved_models([str(folder)])
-    use_trained(model, folder)  # the version in use is trained from no other
-    assert model.number == "0001"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGHUP")

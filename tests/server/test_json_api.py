@@ -31,7 +31,7 @@ ZOO = [
 TEXT = "Honey bees visit orchards. Animals."
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     models = [ServedModel("zoo", word_tagger().with_labels(ZOO), "Zoo"), ServedModel("b", word_tagger(), "Bees")]
     with TestClient(application(models), raise_server_exceptions=False) as client:
@@ -243,12 +243,16 @@ def test_labels_are_searched(client: TestClient) -> None:
     assert client.get("/api/labels?q=a&limit=x").status_code == 400
 
 
-def test_metrics_count_answers_by_pattern(client: TestClient) -> None:
-    for _ in range(2):
-        client.get("/api/labels?q=bee")
-    client.get("/v1/projects/zoo")
-    client.get("/nowhere/else")
-    text = client.get("/metrics").text
+def test_metrics_count_answers_by_pattern() -> None:
+    with TestClient(application([ServedModel("zoo", word_tagger(), "Zoo")])) as client:
+        for _ in range(2):
+            client.get("/api/labels?q=bee")
+        client.get("/v1/projects/zoo")
+        client.get("/nowhere/else")
+        client.post("/api/suggest", json={"text": "bees and a tax law"})
+        text = client.get("/metrics").text
+    assert "# TYPE tagwright_documents_total counter\ntagwright_documents_total 1.0\n" in text
+    assert "# TYPE tagwright_suggestions_total counter\ntagwright_suggestions_total 2.0\n" in text
     assert 'tagwright_requests_total{method="GET",path="/api/labels",status="200"} 2' in text
     assert 'tagwright_requests_total{method="GET",path="/v1/projects/{project_id}",status="200"} 1' in text
     assert 'tagwright_requests_total{method="GET",path="other",status="404"} 1' in text

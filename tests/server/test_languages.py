@@ -14,19 +14,27 @@ from tests.server.conftest import reviewing
 from tests.server.messages import TRANSLATED, kept, wanted
 
 from tagwright.errors import InputError
+from tagwright.readers.documents.files import open_sources
 from tagwright.server.application import application
 from tagwright.server.current_request import CurrentRequest, begin, get_current_request
 from tagwright.server.languages import Text, number, percent, translate, translated_error, translations
-from tagwright.server.request_bodies import read_upload
 from tagwright.server.review.page import ReviewPages
 from tagwright.types import Document
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    review = reviewing(tmp_path, Document("d1", "", "Honey bees"))
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    review = reviewing(tmp_path_factory.mktemp("review"), Document("d1", "", "Honey bees"))
     with TestClient(application([review.model], pages=ReviewPages(review))) as client:
         yield client
+
+
+@pytest.fixture
+def client(shared: TestClient) -> TestClient:
+    """A browser that has not been here."""
+    shared.cookies.clear()
+    shared.headers.pop("Accept-Language", None)
+    return shared
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -135,8 +143,7 @@ def test_a_language_is_chosen_on_an_address_that_can_be_opened(client: TestClien
     client.post("/review/enter", data={"name": "Ann"})
     found = re.search(r'name="csrf" value="(\w+)"', client.get("/review/overview").text)
     assert found
-    files = {"files": ("wasps.txt", b"Wasps fly.")}
-    page = client.post("/review/upload", data={"csrf": found[1]}, files=files).text
+    page = client.post("/review/upload", data={"csrf": found[1]}).text
     assert '"/review/overview?lang=de"' in page
 
 
@@ -165,14 +172,17 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_wrong_with_a_file_is_said_in_every_language(name: str) -> None:
+def test_what_is_wrong_with_a_file_is_said_in_every_language(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(FILES[name])
     with pytest.raises(InputError) as raised:
-        read_upload(name, FILES[name])
-    assert translated_error(raised.value) == str(raised.value)
+        for _, located in open_sources(tmp_path / name):
+            list(located)
+    error = InputError(raised.value.problem, name)
+    assert translated_error(error) == str(error)
     for language in TRANSLATED:
         with in_language(language):
-            assert translated_error(raised.value).startswith(name)
-            assert translated_error(raised.value) != str(raised.value)
+            assert translated_error(error).startswith(name)
+            assert translated_error(error) != str(error)
 
 
 def test_what_is_wrong_with_an_option_is_said_in_every_language(client: TestClient) -> None:

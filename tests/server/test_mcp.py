@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import BytesIO
 from pathlib import Path
@@ -158,15 +158,18 @@ def test_the_command_answers_over_http(tmp_path: Path) -> None:
 CALL = {
     "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "suggest", "arguments": {"text": BEES}},
 }  # fmt: skip
-HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+HEADERS = {
+    "Accept": "application/json, text/event-stream", "Content-Type": "application/json",
+    "MCP-Protocol-Version": "2025-06-18",
+}  # fmt: skip
 TOKEN = "a token that is long enough"
 
 
-def over_http(headers: dict[str, str], access: Access = OPEN) -> Any:
+def over_http(headers: dict[str, str], access: Access = OPEN, content: str = json.dumps(CALL)) -> Any:
     models, hosts = [ServedModel("bees", word_tagger(), "Bees")], frozenset({"localhost"})
     app = application(models, access=access, hosts=hosts, tools=True)
     with TestClient(app, base_url="http://localhost:8765") as client:
-        return client.post("/mcp", json=CALL, headers={**HEADERS, **headers})
+        return client.post("/mcp", content=content, headers={**HEADERS, **headers})
 
 
 def test_over_http_a_token_is_needed_and_counts() -> None:
@@ -191,49 +194,12 @@ def test_another_host_name_is_refused() -> None:
 
 def test_without_the_option_no_tools_are_served() -> None:
     with TestClient(application([ServedModel("bees", word_tagger(), "Bees")])) as client:
-        assert client.post("/mcp", json=CALL, headers=HEADERS).status_code == 404
+        assert client.post("/mcp", json=CALL).status_code == 404
 
 
-HALF = "Honey bees \\ud800 visit apple orchards."
-
-
-def _api(folder: Path, client: TestClient) -> list[str]:
-    answer = client.post("/api/suggest", content=f'{{"text": "{HALF}"}}', headers={"Content-Type": "application/json"})
-    return [each["name"] for each in answer.json()["suggestions"]]
-
-
-def _annif(folder: Path, client: TestClient) -> list[str]:
-    body = f'{{"documents": [{{"text": "{HALF}"}}]}}'
-    answer = client.post("/v1/projects/bees/suggest-batch", content=body, headers={"Content-Type": "application/json"})
-    return [each["label"] for each in answer.json()[0]["results"]]
-
-
-def _mcp(folder: Path, client: TestClient) -> list[str]:
-    body = json.dumps(CALL).replace(BEES, HALF)
-    answer = client.post("/mcp", content=body, headers={**HEADERS, "Content-Type": "application/json"})
-    return [each["name"] for each in answer.json()["result"]["structuredContent"]["suggestions"]]
-
-
-def _mcp_by_lines(folder: Path, client: TestClient) -> list[str]:
-    line = _Lines(BytesIO(json.dumps(CALL).replace(BEES, HALF).encode() + b"\n"), encoding="utf-8").readline()
-    text = json.loads(line)["params"]["arguments"]["text"]
-    return [each["name"] for each in called("suggest", text=text).structured_content["suggestions"]]
-
-
-def _lines(folder: Path, client: TestClient) -> list[str]:
-    (folder / "docs.jsonl").write_text(f'{{"id": "1", "text": "{HALF}"}}\n')
-    return [each.name for each in word_tagger().suggest(folder / "docs.jsonl")[0]]
-
-
-def _python(folder: Path, client: TestClient) -> list[str]:
-    return [each.name for each in word_tagger().suggest(json.loads(f'"{HALF}"'))]
-
-
-@pytest.mark.parametrize("door", [_api, _annif, _mcp, _mcp_by_lines, _lines, _python])
-def test_half_a_character_is_replaced_at_every_door(
-    door: Callable[[Path, TestClient], list[str]], tmp_path: Path
-) -> None:
-    models = [ServedModel("bees", word_tagger(), "Bees")]
-    app = application(models, access=OPEN, hosts=frozenset({"localhost"}), tools=True)
-    with TestClient(app, base_url="http://localhost:8765") as client:
-        assert door(tmp_path, client) == ["Orchards", "Bees"]
+def test_half_a_character_is_replaced_over_http_and_on_standard_input() -> None:
+    body = json.dumps(CALL).replace(BEES, "Honey bees \\ud800 visit apple orchards.")
+    line = _Lines(BytesIO(body.encode() + b"\n"), encoding="utf-8").readline()
+    assert json.loads(line)["params"]["arguments"]["text"] == "Honey bees \ufffd visit apple orchards."
+    suggested = over_http({}, content=body).json()["result"]["structuredContent"]["suggestions"]
+    assert [each["name"] for each in suggested] == ["Orchards", "Bees"]

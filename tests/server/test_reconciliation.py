@@ -32,7 +32,7 @@ ZOO = Vocabulary(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     tagger = zero_shot.fit(ZOO, zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
     models = [ServedModel("zoo-en", tagger, "Zoo"), ServedModel("bees-en", word_tagger(), "Bees and taxes")]

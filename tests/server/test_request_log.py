@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from starlette.testclient import TestClient
-from tests.server.conftest import word_tagger
+from tests.server.browsing import served
+from tests.server.conftest import reviewing, word_tagger
 from tests.server.test_access import BY_SESSION, BY_TOKEN
 
+from tagwright.combining.pool import CandidatePool
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.logs import write_logs
+from tagwright.server.options import LogFormat
 from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Tagger
+from tagwright.types import Document
 
 LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
@@ -129,58 +130,8 @@ def test_logging_is_as_before_when_the_server_has_ended() -> None:
     assert not logging.getLogger("tagwright.server.logs.answered").isEnabledFor(logging.INFO)
 
 
-def test_the_metrics_count_documents_and_suggestions(client: TestClient) -> None:
-    for _ in range(2):
-        client.post("/api/suggest", json={"text": "bees and a tax law"})
-    text = client.get("/metrics").text
-    assert "# TYPE tagwright_documents_total counter\ntagwright_documents_total 2.0\n" in text
-    assert "# TYPE tagwright_suggestions_total counter\ntagwright_suggestions_total 4.0\n" in text
-
-
 WORD = "Xanthoparmelia"
 "Stands in every document, search and name of a file that is sent, and in no label."
-
-CRASHING = """
-from tagwright.tagger import Tagger
-whole = Tagger.candidates
-def candidates(self, documents, *more):
-    for each in documents:
-        if "crash" in each.text:
-            raise ValueError(each.text)
-    return whole(self, documents, *more)
-Tagger.candidates = candidates
-from tagwright.app.cli import main
-main()
-"""
-"The command line, with a stage that fails on some documents and quotes them."
-
-
-@contextmanager
-def logging_server(folder: Path, *options: str) -> Iterator[tuple[str, Path]]:
-    """A server with a review, whose stages may crash: its address and the file of all that it writes."""
-    (folder / "labels.txt").write_text("Bees\nTax law\n")
-    (folder / "papers.jsonl").write_text(json.dumps({"id": WORD, "title": WORD, "text": f"{WORD} and bees"}) + "\n")
-    words = ["--set", "stages=['exact_match']", "--set", "weights=[1.0]", "--language", "en", "--quiet", "--port", "0"]
-    command = [sys.executable, "-c", CRASHING, "serve", "--labels", "labels.txt", *words, *options]
-    command += ["--reviews", "r.sqlite", "--documents", "papers.jsonl", "--learn"]
-    output = folder / "output"
-    with output.open("w") as file:
-        process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=file,
-            text=True,
-        )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        address = re.search(r"http://[^/]+", process.stdout.readline())
-        assert address, output.read_text()
-        yield address[0], output
-        process.terminate()
-        process.wait(LONGEST)
-        with output.open("a") as file:
-            file.write(process.stdout.read() if "text" in options else "")
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def say_everywhere(address: str) -> int:
@@ -194,7 +145,7 @@ def say_everywhere(address: str) -> int:
         assert csrf
         fields = {"csrf": csrf[1], "action": "note", "note": WORD, **form}
         for method, pattern in {**BY_TOKEN, **BY_SESSION}:
-            paths = {re.sub(r"{(project_id|model)}", model, pattern) for model in ("zero_shot", WORD)}
+            paths = {re.sub(r"{(project_id|model)}", model, pattern) for model in ("bees", WORD)}
             for path in (each.replace("{number}", "1") for each in sorted(paths)):
                 given: list[dict[str, Any]] = [{}, {"params": names}, {"params": query}]
                 if method == "POST":
@@ -229,11 +180,24 @@ def say_everywhere(address: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_nothing_of_a_document_or_search_is_in_the_log(tmp_path: Path, form: str) -> None:
-    with logging_server(tmp_path, "--log-format", form) as (address, output):
+def test_nothing_of_a_document_or_search_is_in_the_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: LogFormat
+) -> None:
+    """Some documents let a stage fail, whose error quotes them."""
+    whole = Tagger.candidates
+
+    def candidates(tagger: Tagger, documents: Sequence[Document]) -> CandidatePool:
+        for each in documents:
+            if "crash" in each.text:
+                raise ValueError(each.text)
+        return whole(tagger, documents)
+
+    monkeypatch.setattr(Tagger, "candidates", candidates)
+    review = reviewing(tmp_path, Document(WORD, WORD, f"{WORD} and bees"))
+    with write_logs(form), served(review, lambda tagger, *_: tagger) as address:
         sent = say_everywhere(address)
-        assert sent > 300
-    text = output.read_text()
+    assert sent > 300
+    text = capsys.readouterr().err
     assert WORD.lower() not in text.lower()
     assert "builtins.ValueError" in text  # the crash is there, without its message
     if form == "json":

@@ -54,6 +54,8 @@ def test_other_machines_need_a_token() -> None:
         Access.of("short")
     with pytest.raises(ConfigError, match="give --reviews"):
         ServerOptions(learn=True)
+    with pytest.raises(ConfigError, match="give --reviews"):
+        ServerOptions(documents=["x"])
 
 
 def test_models_are_called_by_their_folder_or_as_told(tmp_path: Path) -> None:
@@ -134,15 +136,6 @@ def is_running(process: str) -> bool:
         return False
 
 
-def test_the_file_of_decisions_is_whole_when_it_has_been_interrupted(tmp_path: Path) -> None:
-    with serving(tmp_path, "--reviews", "r.sqlite") as (process, address):
-        urllib.request.urlopen(f"{address}/health").close()
-        assert (tmp_path / "r.sqlite-wal").exists()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(LONGEST) in (0, 130)
-    assert [file.name for file in tmp_path.glob("r.sqlite*")] == ["r.sqlite"]
-
-
 def test_other_processes_end_with_the_server(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "1") as (process, address):
         request = urllib.request.Request(f"{address}/v1/projects/zero_shot/suggest", b"text=Honey+bees")
@@ -214,6 +207,8 @@ def test_documents_that_changed_are_reviewed_beside_those_that_they_were(
     review = open_review(model, options)
     assert review is not None
     assert [review.documents[entry.number].text for entry in review.documents.entries()] == ["Bees", "Taxes", "Hives"]
+    with pytest.raises(InputError, match="no such file"):
+        open_review(model, ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "none.jsonl")]))
 
 
 def test_a_review_shows_as_many_suggestions_as_the_options_say(tmp_path: Path) -> None:
@@ -223,21 +218,6 @@ def test_a_review_shows_as_many_suggestions_as_the_options_say(tmp_path: Path) -
         assert review is not None
         assert review.show == said
         review.file.close()
-
-
-def test_documents_to_review_are_read_once(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "Bees"}\n{"id": "2", "text": "Taxes"}\n')
-    options = ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "a.jsonl")])
-    model = ServedModel("bees", word_tagger(), "Bees")
-    for _ in range(2):
-        review = open_review(model, options)
-        assert review is not None
-        assert [entry.id for entry in review.documents.entries()] == ["1", "2"]
-        review.file.close()
-    with pytest.raises(ConfigError, match="give --reviews"):
-        ServerOptions(documents=["x"])
-    with pytest.raises(InputError, match="no such file"):
-        open_review(model, ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "none.jsonl")]))
 
 
 def test_told_to_end_it_finishes_what_is_under_way_and_the_file_of_decisions_is_whole(

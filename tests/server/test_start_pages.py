@@ -18,7 +18,6 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.rows import Row
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Label
 
@@ -26,7 +25,7 @@ TEXT = "Honey bees\nvisit orchards & <b>pay</b> no tax."
 TOKEN = "a long enough token"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     bees = Label("http://x.org/1", ("Bees",), notation="595.79", languages=(("en", "Bees"), ("sv", "Bin")))
     tagger = word_tagger().with_labels([bees, Label("=o", ("Orchards",))])
@@ -84,13 +83,6 @@ def test_words_in_addresses_are_neither_marked_nor_quoted(client: TestClient) ->
     assert "“bees”" not in page
     for text in ("bees/wasps", "Honey-bees.", "bees: https://x.org", "of bees.Then"):
         assert '<mark data-ranks="1" class="on">bees</mark>' in client.post("/", data={"text": text}).text
-
-
-def test_a_confidence_is_a_word_with_the_number_behind_it() -> None:
-    row = Row("b", "Bees", "", (), "", rank=1)
-    said = [row._replace(confidence=value).certainty for value in (1.0, 0.5, 0.49, 0.2, 0.19, 0.0)]
-    assert said == ["likely", "likely", "possible", "possible", "unlikely", "unlikely"]
-    assert row.certainty == ""
 
 
 def test_the_page_says_where_an_estimate_was_made_without_labelled_documents() -> None:

@@ -99,14 +99,12 @@ class Subject(Sent):
     label: str = ""
 
 
-class Labelled(Sent):
+class Labelled(BatchDocument):
     """A document to learn from."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"text": EXAMPLE, "subjects": [{"uri": "http://x.org/1"}]}})
 
     text: str = ""
-    document_id: str = ""
-    metadata: dict[str, str] = Field({})
     subjects: list[Subject] = Field([])
 
 
@@ -268,7 +266,7 @@ async def _suggestions(model: ServedModel, documents: Sequence[Document], option
     """Suggestions for each document, named in the language of the options, and counted. Raises Problem."""
     if options.language and not await in_thread(model.has_language, options.language):
         raise bad_request(f'language "{options.language[:40]}" not supported by vocabulary')
-    rules = _rules(model, options)
+    rules = await _rules(model, options)
     if rules is None:
         suggestions = [Suggestions() for _ in documents]
         get_current_request().count(suggestions)
@@ -277,16 +275,16 @@ async def _suggestions(model: ServedModel, documents: Sequence[Document], option
     return [model.named_in(options.language, each) for each in suggested]
 
 
-def _rules(model: ServedModel, options: Options) -> SuggestOptions | None:
+async def _rules(model: ServedModel, options: Options) -> SuggestOptions | None:
     """The options as the tagger takes them; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
     threshold, own = options.threshold, options.model_dump(include={"only", "without", "hierarchy", "per_branch"})
     if threshold is None or options.limit == 0:
         return None
     if not threshold or model.tagger.estimates_confidence:
-        return model.options(k=options.limit, min_confidence=threshold, **own)
+        return await model.options(k=options.limit, min_confidence=threshold, **own)
     if threshold == 1:  # which no squashed score reaches
         return None
-    return model.options(k=options.limit, min_score=_least_score(threshold), **own)
+    return await model.options(k=options.limit, min_score=_least_score(threshold), **own)
 
 
 def _document(text: str, metadata: Mapping[str, str] = {}) -> Document:

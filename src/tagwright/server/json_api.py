@@ -147,7 +147,7 @@ async def suggestions(model: ServedModel, documents: Sequence[Document], options
         raise bad_request(Text(form, language=show(language)))
     chosen = options.model_dump(include={*LabelRules.model_fields, "min_score", "best_cut", "thresholds"})
     least = options.threshold if isinstance(options, SuggestFor) else None
-    rules = model.options(k=options.limit or MAX_LABELS, min_confidence=least, **chosen)
+    rules = await model.options(k=options.limit or MAX_LABELS, min_confidence=least, **chosen)
     if options.language:
         documents = [in_language(document, _code(options.language)) for document in documents]
     requests = [SuggestRequest(document, rules, bool(options.evidence)) for document in documents]

@@ -183,9 +183,7 @@ async def _answered(request: Request, model: ServedModel, queries: Mapping[str, 
     """
     valid = [query for query in queries.values() if isinstance(query, Query)]
     # for queries that no label is named by, the tagger suggests labels that are near
-    unnamed = await in_thread(
-        lambda: [each for each in valid if each.query.strip() and not _is_named(model, each.query)]
-    )
+    unnamed = await in_thread(lambda: [each for each in valid if not _is_named(model, each.query)])
     options, texts = SuggestOptions(k=max((each.most for each in unnamed), default=1)), {each.query for each in unnamed}
     suggested = await model.suggest(sorted(texts), options)
     scores = {
@@ -249,10 +247,10 @@ def _query(key: str, sent: Mapping[str, Any]) -> Query:
 
 
 def _is_named(model: ServedModel, text: str) -> bool:
-    """Whether a text is the name or id of a label, up to case and accents."""
+    """Whether a text is blank, or the name or id of a label, up to case and accents."""
     name = fold_text(text[:LONGEST])
     labels = (model.tagger.vocabulary[position] for position in model.search()(name, 1))
-    return any(name in map(fold_text, (label.id, *label.all_names)) for label in labels)
+    return not name or any(name in map(fold_text, (label.id, *label.all_names)) for label in labels)
 
 
 def _candidates(

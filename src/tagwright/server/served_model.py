@@ -139,13 +139,18 @@ class ServedModel:
         """Return the label with this id."""
         return self.tagger.vocabulary[self.tagger.vocabulary.index[id_]]
 
-    def options(self, **requested: Any) -> SuggestOptions:
-        """Return the options of a request; for None, those of the settings. Raises Problem (400) for invalid values."""
+    async def options(self, **requested: Any) -> SuggestOptions:
+        """Return the options of a request; for None, those of the settings.
+
+        Raises Problem (400) for invalid values, and for what the tagger cannot follow.
+        """
         own = {"hierarchy": self.settings.hierarchy, "per_branch": self.settings.per_branch}
         try:
-            return SuggestOptions(**own | {name: value for name, value in requested.items() if value is not None})
+            options = SuggestOptions(**own | {name: value for name, value in requested.items() if value is not None})
+            await in_thread(self.tagger.check, options)
         except ConfigError as error:
             raise bad_request(str(error)) from None
+        return options
 
     async def answer_once(self) -> None:
         """Suggest a label, however long that takes: it loads what the first request would wait for."""
@@ -159,13 +164,8 @@ class ServedModel:
     async def suggest_all(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         """Suggest labels for several documents, best first; none for an empty one. All are accepted, or none.
 
-        Raises Busy when too many documents wait, and Problem for options that the tagger cannot follow.
+        Raises Busy when too many documents wait. The options of the requests are those of `options`.
         """
-        try:
-            for options in {request.options for request in requests}:
-                await in_thread(self.tagger.check, options)
-        except ConfigError as error:
-            raise bad_request(str(error)) from None
         nonempty = [request._replace(served=self.settings) for request in requests if request.document.text.strip()]
         computed = iter(await self._compute(nonempty) if nonempty else ())
         none = 1.0 if find_last(self.tagger.steps, NoneFits) else None

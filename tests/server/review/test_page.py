@@ -305,6 +305,9 @@ def test_less_likely_suggestions_take_a_click_but_never_what_is_decided_or_in_th
         html = enter(client).get("/review/documents/1").text
         assert folded(html) == (ranks(1, 2, 3), ranks(*range(4, 21)))
         assert "17 more, less likely" in html
+        for query, is_open in (("", False), ("?evidence=10", True), ("?evidence=2", False)):
+            html_of = client.get(f"/review/documents/1{query}").text
+            assert ('<details class="less" id="less" open>' in html_of) == is_open
         assert len(review.decisions.shown("d")) == 3  # what nobody has seen must not count as rejected
         label = re.findall(r'name="label" value="(\w+)"', html.partition('<details class="less"')[2])[6]
         decide(client, 1, action="reject", label=label)
@@ -337,15 +340,6 @@ def test_a_verdict_on_a_suggestion_that_takes_a_click_is_one_on_a_suggestion(tmp
         assert ranks_of == {seen: 10, found: None}
         assert review.decisions.judged() == {"d": {seen}}
         assert review.decisions.statistics().right == (2, 1, 1)
-
-
-def test_less_likely_suggestions_are_open_where_one_of_them_is_marked(tmp_path: Path) -> None:
-    review = many(tmp_path, 0.0)
-    review.show = 3
-    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
-        assert '<details class="less" id="less">' in enter(client).get("/review/documents/1").text
-        assert '<details class="less" id="less" open>' in client.get("/review/documents/1?evidence=10").text
-        assert '<details class="less" id="less">' in client.get("/review/documents/1?evidence=2").text
 
 
 def test_suggestions_below_a_confidence_take_a_click_but_never_the_best(

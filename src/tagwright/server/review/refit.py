@@ -55,18 +55,17 @@ BLIND = "blind"
 class Trained(NamedTuple):
     """A model that was trained on decisions, as the record of its training says.
 
-    version: the name of its folder. date: when it was saved, as YYYY-MM-DD HH:MM UTC. before, after: nDCG@5 without and
-    with the decisions, cross-validated. gain: the interval of the gain on new documents. blind: how many "reviews" it
-    learned from, on how many documents had been "decided", and how many "documents" were reviewed blind and not learned
-    from; of enough of these, nDCG@5 of the version "besides", which was in use, as "before", that of this one as
-    "after", and the "difference" with its interval ("value", "low", "high"). All scores are from 0 to 1. decisions: a
-    digest of them. base: the record of the training that it began with.
+    version: the name of its folder. date: when it was saved, as YYYY-MM-DD HH:MM UTC. trained: nDCG@5 "before" and
+    "after" the decisions, cross-validated. gain: the interval of the gain on new documents. blind: how many "reviews"
+    it learned from, on how many documents had been "decided", and how many "documents" were reviewed blind and not
+    learned from; of enough of these, nDCG@5 of the version "besides", which was in use, as "before", that of this one
+    as "after", and the "difference" with its interval ("value", "low", "high"). All scores are from 0 to 1. decisions:
+    a digest of them. base: the record of the training that it began with.
     """
 
     version: str
     date: str
-    before: float
-    after: float
+    trained: Mapping[str, float]
     gain: Mapping[str, float]
     blind: Mapping[str, Any]
     decisions: str
@@ -79,10 +78,9 @@ class Trained(NamedTuple):
         combined = training.get("combined", {})
         if BLIND not in combined:
             return None
-        before, after = (combined["nDCG@5"][name] for name in ("before", "after"))
         date, decisions = f"{saved_at(place):%Y-%m-%d %H:%M} UTC", training["data"]["decisions"]
-        gain, blind, base = combined["gain"], combined[BLIND], training["before"]
-        return cls(place.name, date, before, after, gain, blind, decisions, base)
+        measured = combined["nDCG@5"], combined["gain"], combined[BLIND]
+        return cls(place.name, date, *measured, decisions, training["before"])
 
     def sentences(self, folder: str) -> tuple[Text, ...]:
         """Describe what was trained, its scores, and their bias. folder: the name of that of the versions."""
@@ -92,7 +90,7 @@ class Trained(NamedTuple):
             "On the documents that it was trained on, nDCG@5 is %(before)s without the decisions and %(after)s with "
             "them (cross-validated). These figures are too good: reviewers accept what they are shown."
         )
-        flattered = Text(form, before=_percent(self.before), after=_percent(self.after))
+        flattered = Text(form, **{name: _percent(self.trained[name]) for name in ("before", "after")})
         return (made, *self._measured(), flattered, self._expected())
 
     def _expected(self) -> Text:

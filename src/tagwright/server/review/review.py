@@ -230,7 +230,7 @@ class Review:
         """Return the suggestions and, for some documents, a random candidate from below; and that no label fits."""
         key = number, model.version
         if key not in self._candidates:
-            (ranked,) = await model.suggest_all([SuggestRequest(document, model.options(k=DEPTH))])
+            (ranked,) = await model.suggest_all([SuggestRequest(document, await model.options(k=DEPTH))])
             is_shown = [
                 not place or (place < self.show and (each.confidence is None or each.confidence >= SHOWN_FROM))
                 for place, each in enumerate(ranked)
