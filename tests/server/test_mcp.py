@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
+import re
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
+from tagwright.app.cli import app
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
@@ -137,22 +141,20 @@ def test_the_command_answers_on_standard_input_and_output(tmp_path: Path) -> Non
     assert answer["version"].startswith("saved ")
 
 
-def test_the_command_answers_over_http(tmp_path: Path) -> None:
+def test_the_command_answers_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     word_tagger().save(tmp_path / "saved")
-    command = [sys.executable, "-m", "tagwright", "mcp", "--http", "--port", "0", "--model", str(tmp_path / "saved")]
+    served: list[Any] = []
 
-    async def asked(address: str) -> Any:
-        async with Client(address) as client:
-            return (await client.call_tool("search_labels", {"query": "tax"})).structured_content
+    def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        served.append(server.config.app)
+        sockets[0].close()
 
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        assert process.stdout.readline().startswith("Serving saved at http://127.0.0.1:")
-        address = process.stdout.readline().removeprefix("Tools for assistants at ").strip()
-        try:
-            assert [each["name"] for each in asyncio.run(asked(address))["labels"]] == ["Tax law"]
-        finally:
-            process.terminate()
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    done = CliRunner().invoke(app, ["mcp", "--http", "--port", "0", "--model", str(tmp_path / "saved")])
+    assert re.match(r"Serving saved at http://127.0.0.1:\d+/v1/\nTools for assistants at .*/mcp\n", done.stdout)
+    with TestClient(served[0], base_url="http://localhost") as client:
+        answer = client.post("/mcp", json=CALL, headers=HEADERS).json()
+    assert [each["name"] for each in answer["result"]["structuredContent"]["suggestions"]] == ["Orchards", "Bees"]
 
 
 CALL = {
@@ -167,8 +169,8 @@ TOKEN = "a token that is long enough"
 
 def over_http(headers: dict[str, str], access: Access = OPEN, content: str = json.dumps(CALL)) -> Any:
     models, hosts = [ServedModel("bees", word_tagger(), "Bees")], frozenset({"localhost"})
-    app = application(models, access=access, hosts=hosts, tools=True)
-    with TestClient(app, base_url="http://localhost:8765") as client:
+    tools = application(models, access=access, hosts=hosts, tools=True)
+    with TestClient(tools, base_url="http://localhost:8765") as client:
         return client.post("/mcp", content=content, headers={**HEADERS, **headers})
 
 

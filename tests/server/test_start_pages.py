@@ -178,6 +178,7 @@ def test_pages_load_nothing_from_elsewhere(client: TestClient) -> None:
         assert [re.search(r'src="(/static/\w+\.js)" type="module"', each) is not None for each in scripts] == [True]
         for link in re.findall(r'(?:src|href)="(/[^"]*)"', page):
             assert client.get(link).status_code == 200
+    client.cookies.clear()  # of the language that a link has chosen
 
 
 def test_the_api_is_described_for_people(client: TestClient) -> None:

@@ -94,8 +94,7 @@ class LeftOut(NamedTuple):
             remedy = option("replace_gone", python="replace_gone=True")
             said.append(
                 f"{count} of {plural(len(self.gone), 'document')} left out, which the vocabulary lacks; {remedy} "
-                "writes "
-                "the label that replaces one, where there is just one"
+                "writes the label that replaces one, where there is just one"
             )
             said += describe_gone(self.gone, vocabulary)
         if self.changed:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from tagwright.core.atomic import full_disk_explained
 from tagwright.core.checked import show
@@ -33,27 +33,19 @@ ExportFormat: TypeAlias = Literal["jsonl", "blind", "decisions", "tsv", "annif",
 "The formats of text; `review_table` is a workbook's."
 
 
-class Download(NamedTuple):
-    """A format as the page offers it. title: for people. name: of the file. media: its type."""
-
-    title: str
-    name: str
-    media: str
-
-
-DOWNLOADS: Mapping[str, Download] = {
-    "csv": Download("CSV, one row per document", "reviewed.csv", "text/csv"),
-    "xlsx": Download("Excel", "reviewed.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    "uris": Download("URIs, one line per label", "reviewed-uris.tsv", "text/tab-separated-values"),
-    "tsv": Download("Annif, TSV", "reviewed.tsv", "text/tab-separated-values"),
-    "annif": Download("Annif, JSON lines", "reviewed-annif.jsonl", "application/x-ndjson"),
-    "label_studio": Download("Label Studio", "reviewed-label-studio.json", "application/json"),
-    "argilla": Download("Argilla", "reviewed-argilla.json", "application/json"),
-    "jsonl": Download("JSON lines, to train on", "reviewed.jsonl", "application/x-ndjson"),
-    "blind": Download("JSON lines, reviewed blind", "reviewed-blind.jsonl", "application/x-ndjson"),
-    "decisions": Download("All verdicts and notes", "decisions.jsonl", "application/x-ndjson"),
+DOWNLOADS: Mapping[str, tuple[str, str, str]] = {
+    "csv": ("CSV, one row per document", "reviewed.csv", "text/csv"),
+    "xlsx": ("Excel", "reviewed.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "uris": ("URIs, one line per label", "reviewed-uris.tsv", "text/tab-separated-values"),
+    "tsv": ("Annif, TSV", "reviewed.tsv", "text/tab-separated-values"),
+    "annif": ("Annif, JSON lines", "reviewed-annif.jsonl", "application/x-ndjson"),
+    "label_studio": ("Label Studio", "reviewed-label-studio.json", "application/json"),
+    "argilla": ("Argilla", "reviewed-argilla.json", "application/json"),
+    "jsonl": ("JSON lines, to train on", "reviewed.jsonl", "application/x-ndjson"),
+    "blind": ("JSON lines, reviewed blind", "reviewed-blind.jsonl", "application/x-ndjson"),
+    "decisions": ("All verdicts and notes", "decisions.jsonl", "application/x-ndjson"),
 }
-"The formats of the page's exports, in its order."
+"The formats of the page's exports, in its order: their titles for people, the names of the files, and their types."
 
 
 def labelled_documents(

@@ -7,7 +7,7 @@ from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import JSON, media_type, parse_json, refuse_media_type
+from tagwright.server.request_bodies import JSON, check_kind, parse_json
 from tagwright.server.served_model import ServedModel, model_named
 from tagwright.server.turns import in_thread
 
@@ -41,8 +41,7 @@ async def check_json(request: Request) -> None:
     """Raise Problem for an empty body, and for one of another kind than JSON, which one without a kind is taken for."""
     if not await request.body():
         raise bad_request("RequestBody is required")
-    if media_type(request) not in (JSON, ""):
-        raise refuse_media_type(request, JSON)
+    check_kind(request, JSON, "")
 
 
 async def served_models(request: Request) -> Mapping[str, ServedModel]:

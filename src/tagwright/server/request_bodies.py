@@ -63,14 +63,12 @@ T = TypeVar("T")
 _files = per_client(1)
 
 
-def media_type(request: Request) -> str:
-    """Return the kind of body, without parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def refuse_media_type(request: Request, expected: str) -> Problem:
-    """Return the problem of a body of another kind than expected."""
-    return Problem(415, f"Invalid Content-type ({media_type(request)[:80]}), expected ['{expected}']")
+def check_kind(request: Request, *kinds: str) -> str:
+    """Return the kind of body, without parameters. Raises Problem (415) for any other than these."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in kinds:
+        raise Problem(415, f"Invalid Content-type ({kind[:80]}), expected ['{kinds[0]}']")
+    return kind
 
 
 async def read_form(
@@ -86,8 +84,7 @@ async def read_form(
         raise Problem(413, Text("The body has more than %(most)s bytes", most=most))
     if not body:
         return ImmutableMultiDict([])
-    if (kind := media_type(request)) not in kinds:
-        raise refuse_media_type(request, kinds[0])
+    kind = check_kind(request, *kinds)
     _, options = parse_options_header(request.headers["content-type"][:1024])
     charset = options.get(b"charset", b"").decode("latin-1").lower()
     if charset not in ("", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"):  # some halve characters

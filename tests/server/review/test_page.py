@@ -761,10 +761,10 @@ def test_exports_are_sent_as_files(client: TestClient) -> None:
     assert "/review/export" not in client.get("/review/overview").text  # nothing is reviewed
     decide(client, 1, action="accept", label="http://x.org/bee")
     page = client.get("/review/overview").text
-    for wanted, download in DOWNLOADS.items():
+    for wanted, (_, name, _) in DOWNLOADS.items():
         assert f"/review/export?format={wanted}" in page
         answer = client.get(f"/review/export?format={wanted}")
-        assert answer.headers["content-disposition"] == f'attachment; filename="{download.name}"'
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
         assert bool(answer.content) == (wanted != "blind")
     assert client.get("/review/export?format=csv").text.splitlines()[0] == "id,title,text,labels,label_names,reviewed"
     assert client.get("/review/export?format=zip").status_code == 404

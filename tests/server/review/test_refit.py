@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -330,6 +331,7 @@ def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, erro
     assert review.model.tagger is before
 
 
+@cache
 def lesson() -> tuple[Tagger, TrainingData]:
     """Exact matches are always wrong here and the label with one more word is right, which nobody knows beforehand."""
     nouns = [f"{first}{second}ane" for first in ("b", "d", "f", "g", "k") for second in ("el", "or", "um", "ip")]
@@ -360,6 +362,7 @@ def test_the_page_says_what_to_expect_on_new_documents() -> None:
     assert str(trained.sentences("versions")[-1]) == said
 
 
+@cache
 def every_kind() -> list[Tagger]:
     """Taggers of every combiner: of `train auto`, of one trained stage, and with labels appended as in FuTex."""
     untrained, labelled = lesson()

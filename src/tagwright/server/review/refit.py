@@ -91,14 +91,12 @@ class Trained(NamedTuple):
             "them (cross-validated). These figures are too good: reviewers accept what they are shown."
         )
         flattered = Text(form, **{name: _percent(self.trained[name]) for name in ("before", "after")})
-        return (made, *self._measured(), flattered, self._expected())
-
-    def _expected(self) -> Text:
         form = (
             "On new documents like these, the decisions bring from %(low)s to %(high)s points (95%% interval) by these "
             "figures."
         )
-        return Text(form, **{end: f"{100 * self.gain[end]:+.1f}" for end in ("low", "high")})
+        expected = Text(form, **{end: f"{100 * self.gain[end]:+.1f}" for end in ("low", "high")})
+        return (made, *self._measured(), flattered, expected)
 
     def _measured(self) -> tuple[Text, ...]:
         count = f"{self.blind['documents']:,}"

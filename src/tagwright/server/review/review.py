@@ -160,12 +160,9 @@ class Review:
     def search(self, query: str) -> list[Row]:
         """Return up to ten labels that match a query, the best first, to add to a document, see `found_row`."""
         model, uses = self.model.snapshot(), self.decisions.uses()
-        vocabulary = model.tagger.vocabulary
-        ids, language = (
-            [vocabulary.ids[position] for position in model.search()(query, 10)],
-            get_current_request().language,
-        )
-        rows = (found_row(vocabulary, id_, query, language) for id_ in ids)
+        vocabulary, language = model.tagger.vocabulary, get_current_request().language
+        found = model.search()(query, 10)
+        rows = (found_row(vocabulary, vocabulary.ids[position], query, language) for position in found)
         return [row._replace(uses=uses.get(row.id, 0)) for row in rows]
 
     def decide(self, number: int, decision: Decision, *, is_suggested: bool = False) -> None:
