@@ -51,8 +51,20 @@ def test_a_byte_order_mark_counts_more_than_what_is_given(tmp_path: Path, sample
     assert [each.title for each in Corpus.read(path, input_format=sample.format, encoding="cp1252")] == [WORD]
 
 
-def test_what_is_wrong_in_another_encoding_is_said_of_the_file_that_was_given(tmp_path: Path) -> None:
-    for content, problem in ((b'id,title\n1,"B\xe4ume\n', "is not CSV"), (b"id,title\n1,B\x81ume\n", "byte 0x81")):
-        (path := tmp_path / "e.csv").write_bytes(content)
-        with pytest.raises(InputError, match=f"^{re.escape(str(path))}:2: {problem}"):
-            list(Corpus.read(path, encoding="cp1252"))
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("e.csv", b'id,title\n1,"B\xe4ume\n', "2: is not CSV"),
+        ("e.csv", b"id,title\n1,B\x81ume\n", "2: byte 0x81"),
+        ("x.txt", b"Bees\n\nfly \x81", "3: byte 0x81 is not cp1252"),
+    ],
+)
+def test_what_is_wrong_in_another_encoding_is_named_with_its_line(
+    tmp_path: Path, name: str, content: bytes, problem: str
+) -> None:
+    path = written(tmp_path, content, name)
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))}:{problem}"):
+        Corpus.read(path, encoding="cp1252")
+    for encoding in ("cp1253x", "hex"):
+        with pytest.raises(ConfigError, match="unknown encoding"):
+            Corpus.read(path, encoding=encoding)

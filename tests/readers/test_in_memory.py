@@ -25,6 +25,7 @@ ROWS: dict[str, list[Any]] = {
     "name": ["Bees", "Taxes"],
     "body": ["They make honey.", "They are paid."],
     "codes": [["a", "b"], ["c"]],
+    "author": ["Ann", None],
 }
 
 
@@ -60,16 +61,8 @@ KINDS = pytest.mark.parametrize("kind", ["pandas", "polars", "lazy polars", "arr
 def test_a_table_is_a_corpus(kind: str) -> None:
     corpus = Corpus.of(frame(kind, ROWS), text="body", title="name", labels="codes")
     assert list(corpus) == [
-        Document("1", "Bees", "They make honey.", labels=("a", "b")),
+        Document("1", "Bees", "They make honey.", metadata={"author": ("Ann",)}, labels=("a", "b")),
         Document("2", "Taxes", "They are paid.", labels=("c",)),
-    ]
-
-
-@KINDS
-def test_other_columns_are_metadata_and_labels_may_be_one_text(kind: str) -> None:
-    rows = {"text": ["Bees."], "labels": ["a;b"], "author": ["Ann"]}
-    assert list(Corpus.of(frame(kind, rows))) == [
-        Document("1", "", "Bees.", metadata={"author": ("Ann",)}, labels=("a", "b"))
     ]
 
 
@@ -145,14 +138,7 @@ def test_where_no_document_has_a_label_metadata_that_look_like_labels_are_named(
     ]
 
 
-def stop(*_: object, **__: object) -> None:
-    raise ConfigError("stopped")
-
-
-def test_metadata_that_hold_nothing_but_labels_are_named_by_every_way(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tagwright.papers.rts.fit", stop)
+def test_metadata_that_hold_nothing_but_labels_are_named_by_every_way(caplog: pytest.LogCaptureFixture) -> None:
     labels = Vocabulary([Label("b", ("Bees",)), Label("t", ("Taxes",)), Label("w", ("Wasps",))])
     records = [
         {"text": "Bees fly.", "codes": "b; wasps", "place": "b"}, {"text": "Tax", "codes": "t", "place": "Bath"}
@@ -164,11 +150,10 @@ def test_metadata_that_hold_nothing_but_labels_are_named_by_every_way(
         tw.evaluate(tagger, corpus)
     assert caplog.messages == [hint]
     caplog.clear()
-    for method in ("svm", "rts"):
-        with pytest.raises(tw.TagwrightError):
-            tw.train(method, corpus, labels, progress=False)
-        assert hint in caplog.messages
-        caplog.clear()
+    with pytest.raises(tw.TagwrightError):
+        tw.train("svm", corpus, labels, progress=False)
+    assert hint in caplog.messages
+    caplog.clear()
     found = describe(corpus, labels)
     assert "codes looks like labels, whose ids or names it holds: --columns labels=codes" in found.warnings
     assert "codes" not in found.fields  # MICoL would learn from the labels
@@ -186,12 +171,6 @@ def test_labels_beside_documents_may_be_a_printed_list() -> None:
 def test_columns_are_of_tables() -> None:
     with pytest.raises(ConfigError, match="no table and no records; a file is given as a Path"):
         Corpus.of(["Bees"], text="body")
-
-
-@pytest.mark.parametrize("missing", [None, float("nan")])
-def test_a_missing_text_of_a_list_is_an_empty_document(missing: Any, caplog: pytest.LogCaptureFixture) -> None:
-    assert [each.text for each in to_documents([missing, "Bees", missing])] == ["", "Bees", ""]
-    assert caplog.messages == ["documents: 2 rows without text: 1, 3"]
 
 
 def test_columns_are_named_in_the_same_ways_for_files_and_tables(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ SAYING = {"labels.ttl"}
 
 
 @pytest.mark.parametrize("name", TRIPS)
-@settings(same_folder, max_examples=20)
+@settings(same_folder, max_examples=10)
 @given(ids=IDS)
 @example(ids=["a\r\nb", "b\r\na"])
 @example(ids=["=1+1", "'=1+1"])

@@ -85,15 +85,6 @@ def test_labels_in_another_encoding_are_refused_with_the_option_where_it_helps(
     assert ("name the encoding of documents" in str(refused.value)) == advised  # beside a page they are in UTF-8
 
 
-def test_a_byte_that_the_encoding_lacks_is_named_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path, b"Bees\n\nfly \x81", "x.txt")
-    with pytest.raises(InputError, match=r"x\.txt:3: byte 0x81 is not cp1252"):
-        Corpus.read(path, encoding="cp1252")
-    for encoding in ("cp1253x", "hex"):
-        with pytest.raises(ConfigError, match="unknown encoding"):
-            Corpus.read(path, encoding=encoding)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [

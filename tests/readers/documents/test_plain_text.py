@@ -25,11 +25,11 @@ def test_a_folder_gives_its_texts_in_order_with_relative_paths_as_ids(tmp_path: 
 def test_labels_lie_beside_the_texts_in_an_annif_folder(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         written(tmp_path, "Title\nText.", name)
-    written(tmp_path, "<http://x/1>\tnetworking\tmore\n<>\tcomputer science\n", "a.tsv")
+    written(tmp_path, "<http://x/1>\tnetworking\tmore\n\tFlight\nBees\n\n<>\tcomputer science\n", "a.tsv")
     written(tmp_path, "not read\n", "a.key")
     written(tmp_path, "\ufeffnetworking\r\n\r\ncomputer science\r\n", "b.key")
     assert [document.labels for document in read(tmp_path)] == [
-        ("http://x/1", "computer science"),
+        ("http://x/1", "Flight", "Bees", "computer science"),
         ("networking", "computer science"),
         (),
     ]
@@ -56,13 +56,6 @@ def test_a_tsv_beside_a_text_that_holds_no_labels_is_refused(tmp_path: Path) -> 
     written(tmp_path, "Title\nText.", "a.txt")
     written(tmp_path, "id\tname\n", "a.tsv")
     assert refusal(tmp_path).startswith('a.tsv:1: is "id\\tname", expected a label of the text beside it')
-
-
-def test_labels_beside_a_text_may_be_names_in_a_tsv(tmp_path: Path) -> None:
-    """As Annif takes them: of each line the URI, or else the name."""
-    written(tmp_path, "Honey\nBees fly.", "a.txt")
-    written(tmp_path, "Bees\n\n<http://x/1>\tInsects\n\tFlight\n<>\tHives\n", "a.tsv")
-    assert read(tmp_path)[0].labels == ("Bees", "http://x/1", "Flight", "Hives")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from tagwright.readers.headers import (
     of_web_of_science,
     recognise_columns,
 )
-from tagwright.readers.limits import PLAIN, Reading
+from tagwright.readers.limits import Reading
 from tagwright.readers.lines import Place
 from tagwright.types import Document
 
@@ -88,9 +88,7 @@ def join_labels(labels: Sequence[str]) -> str:
     return plain if not labels or split_labels(plain) == [*labels] else format_list(labels)
 
 
-def to_fields(
-    rows: Iterable[Numbered], path: Path | str, reading: Reading = PLAIN, *, table: bool
-) -> Iterator[Numbered]:
+def to_fields(rows: Iterable[Numbered], path: Path | str, reading: Reading, *, table: bool) -> Iterator[Numbered]:
     """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
 
     table: rows of CSV, TSV, Parquet or Arrow; in JSON lines, only texts under names other than our own are stripped.
@@ -350,9 +348,7 @@ def _is_annif(row: Record) -> bool:
     return isinstance(subjects, list) and ("document_id" in row or any(isinstance(part, Mapping) for part in subjects))
 
 
-def _recognise(
-    sample: Sequence[Record], there: Sequence[str], given: Mapping[str, str], place: Place
-) -> dict[str, str]:
+def _recognise(sample: Sequence[Record], there: Sequence[str], given: Columns, place: Place) -> dict[str, str]:
     """Columns, by their usual names, of the fields without a column of their exact name or a given one.
 
     Raises InputError where one column may be title or labels, or several may be the labels.

@@ -39,11 +39,7 @@ def corpus_of(
 
 
 def locate_documents(
-    documents: Texts,
-    columns: Columns | None = None,
-    *,
-    check: bool = False,
-    is_label: Callable[[str], bool] | None = None,
+    documents: Texts, columns: Columns | None = None, check: bool = False, is_label: Callable[[str], bool] | None = None
 ) -> Iterator[Located]:
     """Each document with its position, from 1; of a `Path`, with its line. check: every `Document` is checked too.
 
