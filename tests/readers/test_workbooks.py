@@ -68,13 +68,8 @@ def test_columns_may_be_named(tmp_path: Path) -> None:
 def test_the_first_sheet_with_a_header_is_read_which_the_log_says(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sheets: dict[str, list[list[Any]]] = {
-        "about": [["Made in May"], ["by us"]],
-        "empty": [],
-        "books": ROWS,
-        "old": [["title"], ["Flies"]],
-    }
-    path = workbook(tmp_path / "x.xlsx", **sheets)
+    about, old = [["Made in May"], ["by us"]], [["title"], ["Flies"]]
+    path = workbook(tmp_path / "x.xlsx", about=about, empty=[], books=ROWS, old=old)
     assert [document.title for document in read(path)] == ["Bees", "Wasps"]
     assert caplog.messages == [f'{path}: the sheet "books" is read; left out: about, old']
 

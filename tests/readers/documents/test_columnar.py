@@ -61,9 +61,7 @@ def test_a_row_is_a_document(tmp_path: Path, name: str) -> None:
     [
         ({"id": None}, "x.arrow:2: id is null, expected a text"),
         ({"id": " "}, 'x.arrow:2: id is " ", expected a text'),
-        ({"sections": [{"heading": "", "level": -1, "paragraphs": []}]}, "x.arrow:2: sections[0].level is -1"),
         ({"sections": [{"heading": "", "level": 1, "paragraphs": [None]}]}, "x.arrow:2: paragraphs holds null"),
-        ({"sections": [None]}, "x.arrow:2: sections[0] is null, expected an object with heading, level, paragraphs"),
         ({"labels": ["D1", None]}, "x.arrow:2: labels holds null, expected a list of label ids"),
         ({"metadata": [("a", ["b"]), ("a", [])]}, "x.arrow: is no Arrow file, or a damaged one ("),
     ],

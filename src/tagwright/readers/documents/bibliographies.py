@@ -63,7 +63,6 @@ _DIALECTS = (
     _Dialect(re.compile(r"(?=.{4}-)([A-Z]{2,4}) *-(?: (.*))?"), _PUBMED, "PMID", end=""),
     _Dialect(re.compile(r"([A-Z][A-Z0-9])(?: (.*))?"), _WEB_OF_SCIENCE, "PT"),
 )
-_BEGINNINGS = {dialect.begin for dialect in _DIALECTS}
 LONGEST_STRING = 1000
 "The characters of an @string of BibTeX that are read; longer ones could make a text grow without bound."
 _log = logging.getLogger(__name__)
@@ -112,7 +111,8 @@ def _of_tagged_fields(fields: Iterable[tuple[str, Sequence[str]]], dialect: _Dia
         values.setdefault(tag, []).append((" " if wrapped else "\n").join(map(str.strip, lines)))
     headings = values.get("MH", ()) if dialect.names is _PUBMED else ()
     subjects = [Subject("mesh", (), heading.partition("/")[0].strip("* ")) for heading in headings]
-    return _record(values, dialect.names)._replace(subjects=subjects)
+    record = _record(values, dialect.names)
+    return record._replace(subjects=subjects, unused={*record.unused} - {dialect.begin})
 
 
 def read_bibtex(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
@@ -164,9 +164,8 @@ def _written_out(value: str, strings: Mapping[str, str]) -> str:
         if character == "#" and (not (depth or quoted) or place == len(value)):
             parts.append(value[start:place].strip())
             start = place + 1
-    return "".join(
-        part[1:-1] if part[:1] + part[-1:] in ("{}", '""') else strings.get(part.lower(), part) for part in parts
-    )
+    texts = (part[1:-1] if part[:1] + part[-1:] in ("{}", '""') else strings.get(part.lower(), part) for part in parts)
+    return "".join(texts)
 
 
 def read_csl(path: Path, reading: Reading = PLAIN) -> Iterator[Located]:
@@ -213,13 +212,12 @@ def _record(values: Mapping[str, Sequence[str]], known: Mapping[str, tuple[str, 
     for field in _NAMES:
         held = [name for name in known.get(field, ()) if values.get(name)]
         held = held if field == "author" and known is _NAMES else held[:1]
-        found[field] = [
-            part for name in held for text in values[name] for part in re.split(_SEPARATORS.get(name, "$^"), text)
-        ]
+        texts = ((_SEPARATORS.get(name, "$^"), text) for name in held for text in values[name])
+        found[field] = [part for separator, text in texts for part in re.split(separator, text)]
     abstract = "\n\n".join(clean(text).strip() for text in found.pop("abstract"))
     lines = {field: list(map(one_line, texts)) for field, texts in found.items()}
     id_, title = ("".join(lines.pop(field)[:1]) for field in ("id", "title"))
     one = {"venue": lines.pop("venue")[:1], "year": years(lines.pop("year")[:1])}
     document = Document(id_, title, abstract, metadata=keep_present(**lines, **one))
-    unused = values.keys() - {name for names in known.values() for name in names} - _BEGINNINGS
+    unused = values.keys() - {name for names in known.values() for name in names}
     return Record(document, (), unused)

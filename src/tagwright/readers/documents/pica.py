@@ -126,12 +126,10 @@ def _fields(parts: Sequence[str], path: Path, begin: int) -> _Numbered | InputEr
         if not field:
             problem = f"{part[:40]!r} is no field of PICA+, expected a tag and subfields, such as 021A $aBees"
             return InputError(problem, path, begin)
-        separator = field[3][0]
-        value = r"((?:[^$]|\$\$)*)" if separator == "$" else f"([^{separator}]*)"
-        subfields = re.findall(f"{re.escape(separator)}([^{separator}]){value}", field[3])
-        coded = ((code, text.replace("$$", "$") if separator == "$" else text) for code, text in subfields)
-        values = tuple((code, _without_sorting_sign(text)) for code, text in coded)
-        fields.append(Field(field[1], field[2] or "", values))
+        separator, text = field[3][0], field[3].replace("$$", "\0") if field[3][0] == "$" else field[3]
+        subfields = ((each[0], each[1:].replace("\0", "$")) for each in text.split(separator) if each)
+        coded = tuple((code, _without_sorting_sign(value)) for code, value in subfields)
+        fields.append(Field(field[1], field[2] or "", coded))
     return begin, fields
 
 
