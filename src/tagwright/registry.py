@@ -74,7 +74,7 @@ OURS: Mapping[str, Mapping[str, str]] = {"stages": STAGES, "steps": STEPS}
 
 COMMANDS = (
     "suggest", "batch", "train", "evaluate", "compare", "describe", "labels", "serve", "reviews", "enrich", "monitor",
-    "read", "cache", "mcp", "demo",
+    "read", "mcp", "demo",
 )  # fmt: skip
 """Our commands, in the order of `tagwright --help`: each is the function of its name in the module of its name in
 `tagwright.app.commands`."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.app.conftest import Command, write
 from tests.tiny import tiny_encoder
 
-from tagwright.core.cache import Cache
+from tagwright.core.cache import NAME
 from tagwright.stages.names import exact_match
 from tagwright.tagger import prepared
 
@@ -29,7 +31,8 @@ def many(desk: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def kept(desk: Path) -> int:
     """How many entries of this kind the cache has."""
-    return sum(entries for kind, entries, _ in Cache(desk / "cache").contents() if kind == prepared.KIND)
+    with closing(sqlite3.connect(desk / "cache" / NAME)) as database:
+        return int(database.execute("SELECT COUNT(*) FROM kept WHERE kind = ?", [prepared.KIND]).fetchone()[0])
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +103,7 @@ def test_with_a_damaged_cache_labels_are_prepared_again(
     (desk / "cache" / "tagwright-cache.sqlite").write_bytes(b"nothing")
     again = run(*ON, *STAGES)
     assert (again.code, again.out) == (0, first.out)
-    assert "tagwright cache --clear mends it" in caplog.text
+    assert "remove it if it is damaged" in caplog.text
 
 
 def test_few_labels_and_an_encoder_of_ones_own_are_not_kept(run: Command, desk: Path) -> None:

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.core.cache import user_cache
 from tagwright.errors import ConfigError
 from tagwright.server import label_search
-from tagwright.server.label_search import FEWEST_FOR_PARTS, LabelSearch, fold_text, kept_index
+from tagwright.server.label_search import FEWEST_FOR_PARTS, LabelSearch, build_file, fold_text, kept_index
 from tagwright.types import Label
 
 LABELS = [
@@ -80,10 +79,12 @@ def test_no_more_than_k_and_no_label_twice() -> None:
 
 def test_large_indexes_are_kept_by_what_the_labels_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
+    built = list[int]()
+    monkeypatch.setattr(label_search, "build_file", lambda *given: (built.append(1), build_file(*given)))
     for labels, expected in ((LABELS[:1], 0), (LABELS, 1), (LABELS, 1), (LABELS[:3], 2), (LABELS[1:], 3)):
         search = kept_index(labels, fewest=2)
         assert search(labels[-1].name)[0] == len(labels) - 1
-        assert sum(entries for _, entries, _ in user_cache().contents()) == expected
+        assert len(built) == expected
 
 
 def test_a_kept_index_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

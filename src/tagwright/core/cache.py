@@ -9,15 +9,13 @@ import hashlib
 import logging
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, TypeVar
 
-from tagwright.core.atomic import delete, report_write_errors
-from tagwright.errors import ConfigError, TagwrightError
+from tagwright.errors import ConfigError
 
 LIMIT = 2 << 30
 "The default limit of the cache, in bytes."
@@ -40,7 +38,6 @@ class Cache:
 
     def __init__(self, folder: Path, limit: int = LIMIT) -> None:
         self.folder, self.limit = folder, limit
-        self._path = folder / NAME
         self._usable = limit > 0
 
     def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, bytes]:
@@ -67,62 +64,26 @@ class Cache:
         if rows:
             self._run(write)
 
-    def contents(self) -> list[tuple[str, int, int]]:
-        """The name of each kind of entries, how many there are, and their bytes."""
-        if not self._path.exists():
-            return []
-        listed = "SELECT kind, COUNT(*), SUM(LENGTH(content)) FROM kept GROUP BY kind ORDER BY kind"
-        return self._run(lambda database: database.execute(listed).fetchall()) or []
-
-    def size(self) -> int:
-        """Bytes on the disk."""
-        return sum(path.stat().st_size for path in self.folder.glob(f"{NAME}*"))
-
-    def clear(self) -> int:
-        """Remove everything that is kept, and no file of others; returns how many bytes that frees.
-
-        Other processes may go on: the database is emptied, and only a damaged one deleted. Raises TagwrightError for a
-        folder that holds only files of others, and where it cannot be emptied.
-        """
-        if not self._path.exists() and self.folder.is_dir() and any(self.folder.iterdir()):
-            raise TagwrightError(f"{self.folder}: is no cache of Tagwright; correct TAGWRIGHT_CACHE")
-        before = self.size()
-        with report_write_errors(self.folder):
-            try:
-                if before:
-                    self._once(_empty)
-            except sqlite3.OperationalError as error:
-                raise TagwrightError(f"{self._path}: cannot be emptied ({error})") from None
-            except sqlite3.DatabaseError:
-                delete(*self.folder.glob(f"{NAME}*"))
-        return max(0, before - self.size())
-
     def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         """The result of a transaction; None where the database cannot be used, which is said once."""
         if not self._usable:
             return None
         try:
-            return self._once(action)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.folder / NAME, timeout=30)) as database, database:
+                database.execute("PRAGMA page_size=16384")  # several vectors fill one with little left over
+                with suppress(sqlite3.OperationalError):  # another process is just doing the same
+                    database.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
+                database.execute("PRAGMA synchronous=NORMAL")
+                database.execute(
+                    "CREATE TABLE IF NOT EXISTS kept (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, "
+                    "key BLOB NOT NULL, content BLOB NOT NULL, UNIQUE (kind, key))"
+                )
+                return action(database)
         except (OSError, sqlite3.Error) as error:
             self._usable = False
-            remedy = (
-                "" if isinstance(error, OSError | sqlite3.OperationalError) else "; tagwright cache --clear mends it"
-            )
-            _log.warning("%s: nothing is kept or found there (%s)%s", self.folder, error, remedy)
+            _log.warning("%s: nothing is kept or found there (%s); remove it if it is damaged", self.folder, error)
             return None
-
-    def _once(self, action: Callable[[sqlite3.Connection], T]) -> T:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
-            database.execute("PRAGMA page_size=16384")  # several vectors fill one with little left over
-            with suppress(sqlite3.OperationalError):  # another process is just doing the same
-                database.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
-            database.execute("PRAGMA synchronous=NORMAL")
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS kept (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key BLOB NOT NULL, "
-                "content BLOB NOT NULL, UNIQUE (kind, key))"
-            )
-            return action(database)
 
     def _keep_to_limit(self, database: sqlite3.Connection) -> None:
         """Remove the entries that were written first if the limit is exceeded; new ones take their place."""
@@ -147,13 +108,9 @@ def user_cache() -> Cache:
 
 
 def cache_folder() -> Path:
-    """$TAGWRIGHT_CACHE, or the platform's folder for caches."""
+    """$TAGWRIGHT_CACHE, or the user's folder for caches."""
     if folder := os.environ.get("TAGWRIGHT_CACHE"):
         return Path(folder)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "tagwright"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tagwright" / "cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tagwright"
 
 
@@ -177,13 +134,6 @@ def cache_limit() -> int:
     except ValueError:
         raise ConfigError(f"TAGWRIGHT_CACHE_LIMIT is {text!r}, expected bytes, such as 500M or 4G") from None
     return int(size)
-
-
-def _empty(database: sqlite3.Connection) -> None:
-    database.execute("DELETE FROM kept")
-    database.commit()
-    database.execute("VACUUM")  # gives what the rows took back to the disk
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def file_key(file: IO[bytes], options: Iterable[object]) -> bytes:
