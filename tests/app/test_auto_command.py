@@ -116,10 +116,3 @@ def test_reviews_are_learned_from(data: list[str], tmp_path: Path) -> None:
     # of 12 documents 4 have another label now, which no stage finds: the sum is right about the other 8
     assert "12 with labels" in result.stderr
     assert "zero_shot 66.7" in result.stderr
-
-
-def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path: Path) -> None:
-    rows = [{"id": f"d{row}", "title": f"T{row}", "labels": ["wasp"] if row < 3 else []} for row in range(6)]
-    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = run("reviews", "--sample", str(tmp_path / "docs.jsonl"), "-n", "10").stdout.split()
-    assert sorted(found) == ["d3", "d4", "d5"]

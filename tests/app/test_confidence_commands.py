@@ -60,20 +60,3 @@ def test_an_evaluation_prints_and_draws_calibration(run: Command, tiny: str, man
     assert found.code == 0
     assert "ECE@5" in found.out
     assert "How far the confidences can be trusted" in (desk / "report.html").read_text(encoding="utf-8")
-
-
-def test_an_evaluation_tells_how_well_documents_out_of_domain_are_seen(
-    run: Command, tiny: str, many: str, desk: Path
-) -> None:
-    write(desk / "notes.jsonl", [{"id": "n1", "text": "asdf qwer"}, {"id": "n2", "text": "zxcv"}])
-    asked = "docs.jsonl", *zero_shot(tiny, many), "--out-of-domain", "notes.jsonl"
-    found = json.loads(run("evaluate", *asked, "--json").out)["none"]
-    assert found.keys() == {"documents", "area", "missed", "said", "wrongly"}
-    assert found["documents"] == 2
-    assert all(0 <= share <= 1 for name, share in found.items() if name != "documents")
-    assert "does any label fit?" in run("evaluate", *asked).out
-    none = run(
-        "evaluate", "docs.jsonl", "--labels", "labels.jsonl", "--run", "right.jsonl", "--out-of-domain", "notes.jsonl"
-    )
-    assert none.code == 2
-    assert "leave out --out-of-domain" in none.err

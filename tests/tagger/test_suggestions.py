@@ -1,4 +1,4 @@
-"""Suggestions for many documents: batch by batch, with their evidence and with neighbours that share a label."""
+"""Suggestions for many documents: batch by batch, with their evidence."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from tagwright import zero_shot
-from tagwright.app.commands.suggest import explained_by_neighbours
 from tagwright.data.corpus import Corpus
-from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches, pipeline
 from tagwright.tagger.acceptance import SuggestOptions
@@ -19,8 +17,8 @@ from tagwright.types import Document, Label
 TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
 CORPUS = Corpus.of(
     [
-        Document("a", "Bees in the rain", metadata={"author": ("Ann",)}),
-        Document("b", "Rain", metadata={"author": ("Ann",)}),
+        Document("a", "Bees in the rain"),
+        Document("b", "Rain"),
         Document("Bees", "All about bees"),
     ]
 )
@@ -43,17 +41,6 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = named()
     monkeypatch.setattr(pipeline, "batches", lambda documents: batches(documents, 2))
     assert named() == whole
-
-
-def test_evidence_and_neighbours_are_added_when_asked_for() -> None:
-    (_, found), (_, shared), (_, alone) = explained_by_neighbours(TAGGER, CORPUS, SuggestOptions(), ["P-A-P"])
-    near = {each.name: each.neighbours for each in found}
-    assert near == {"Rain": (NetworkEvidence("P-A-P", 1, 1, ("b",)),), "Bees": ()}
-    assert shared[0].neighbours == (NetworkEvidence("P-A-P", 1, 1, ("a",)),)
-    assert alone[0].neighbours == ()
-    assert [each.stage for each in shared[0].evidence] == ["exact_match"]
-    plain = [each for labels in TAGGER.suggest(CORPUS) for each in labels]
-    assert all(not each.evidence and not each.neighbours for each in plain)
 
 
 class Counting(ExactMatch):

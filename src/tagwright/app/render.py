@@ -92,8 +92,6 @@ def print_scores(scores: Scores, *, as_json: bool) -> None:
     if scores.calibration:
         show_table(tables.score_rows(scores.calibration.measures), "confidences; lower is better")
         show_table(threshold_rows(scores.calibration.thresholds), "which suggestions to accept")
-    if scores.none:
-        show_table(scores.none.rows(), "does any label fit?")
     if scores.slices:
         show_table(slice_rows(scores), "the same, by kinds of documents and labels")
 

@@ -16,7 +16,6 @@ from tagwright.core.display import escape_controls, for_programs, plural
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.text_languages import language_subtag
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.readers import trec, workbooks
 from tagwright.readers.documents.annotation_tools import Shown, tool_lines
 from tagwright.readers.lines import ENDS
@@ -137,15 +136,8 @@ def as_text(document: Document, suggested: Suggestions, naming: Naming) -> Itera
         yield from (f"{_INDENT}{reason_line(reason, document)}" for reason in suggestion.reasons)
         if suggestion.estimate and suggestion.confidence is not None:
             yield f"{_INDENT} {suggestion.confidence:5.2f}  {estimate_line(suggestion.estimate)}"
-        yield from (f"{_INDENT}{neighbours_line(one)}" for one in suggestion.neighbours)
     if not suggested:
         yield "  (no suggestion)"
-
-
-def neighbours_line(shared: NetworkEvidence) -> str:
-    """The evidence of a meta-path for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
-    near = f"{shared.neighbours} neighbour{'s' * (shared.neighbours != 1)}"
-    return f"{shared.path} {shared.sharing} of {near}: {', '.join(shared.documents)}"
 
 
 def reason_line(reason: Reason, document: Document) -> str:

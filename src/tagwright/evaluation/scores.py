@@ -27,7 +27,6 @@ from tagwright.evaluation.metrics import (
     label_counts,
     mark_labelled,
 )
-from tagwright.evaluation.none_fits import ToldApart
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates, to_json
 from tagwright.evaluation.tables import Rows, as_text, percent, score_rows
 from tagwright.types import Doubles, Label, Longs, Mask, Run
@@ -55,7 +54,7 @@ class Scores(Mapping[str, Score]):
 
     documents: the number that was scored. measures: name -> score over all documents, from 0 to 1. slices: name -> the
     scores of a part of the documents or labels, itself without slices. calibration: of the confidences; None where the
-    run has none. Its measures are in the mapping too. none: how well documents that no label fits are recognised.
+    run has none. Its measures are in the mapping too.
 
     >>> scores = Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})
     >>> dict(scores), scores["P@1"].high, scores.rows()
@@ -70,7 +69,6 @@ class Scores(Mapping[str, Score]):
     measures: Mapping[str, Score]
     slices: "Mapping[str, Scores]" = field(default_factory=dict)
     calibration: Calibration | None = None
-    none: ToldApart | None = None
 
     def __getitem__(self, measure: str) -> Score:
         """Return one measure over all documents. Raises ConfigError for one that was not computed."""
@@ -116,7 +114,6 @@ class Scores(Mapping[str, Score]):
             "measures": to_json(self.measures),
             "slices": {name: to_json(part.measures) for name, part in self.slices.items()},
             **(self.calibration.to_json() if self.calibration else {}),
-            **({"none": self.none.to_json()} if self.none else {}),
         }
 
 

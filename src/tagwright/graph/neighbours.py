@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.types import Longs, Mask, Run
+from tagwright.types import Longs, Mask
 
 Rows: TypeAlias = Any
 "A scipy CSR array of ones, column numbers sorted in each row; scipy has no types."
@@ -321,36 +321,6 @@ class Neighbours:
         for leg in reversed(legs):
             onward = leg.walks(onward + 1)
         return np.asarray(onward[: len(self)])
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkEvidence:
-    """The number of neighbours over a meta-path that share a label with a document, and ids of the first few."""
-
-    path: str
-    neighbours: int
-    sharing: int
-    documents: tuple[str, ...]
-
-
-def network_evidence(
-    paths: Sequence[Neighbours], ids: Sequence[str], run: Run, document: int, label: int, most: int = 3
-) -> tuple[NetworkEvidence, ...]:
-    """For each meta-path the neighbours of a document that share the label, those that rank it highest first.
-
-    ids: of every document of the network. run: labels suggested for, or known of, each of them. Meta-paths over which
-    no neighbour shares the label are left out.
-    """
-    evidence = list[NetworkEvidence]()
-    for path in paths:
-        near = path[document]
-        rows = run.take(near)
-        chosen = np.flatnonzero(rows.labels == label)
-        order = np.argsort(rows.ranks[chosen], kind="stable")[:most]
-        if len(chosen):
-            shared_by = tuple(ids[row] for row in near[rows.rows[chosen[order]]].tolist())
-            evidence.append(NetworkEvidence(path.expression, len(near), len(chosen), shared_by))
-    return tuple(evidence)
 
 
 class _Lottery:

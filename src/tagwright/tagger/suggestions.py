@@ -12,7 +12,6 @@ from typing import Any
 from tagwright.combining.confidence import confidence_level
 from tagwright.combining.steps import FIXED_SUM, Contribution, Estimate
 from tagwright.core.display import html_table, mark_spans
-from tagwright.graph.neighbours import NetworkEvidence
 from tagwright.llm.options import LLM_RANKING
 from tagwright.types import EvidenceSpan
 
@@ -51,9 +50,9 @@ class Suggestion:
     score: on the tagger's own scale, comparable within a document. confidence: the probability that the label is right,
     from 0 to 1; None if the tagger does not estimate it. notation: the label's place in a classification; empty if it
     has none. evidence: that of each stage that suggests the label, if requested, ordered by contribution to the score.
-    neighbours: the documents that share the label, for each requested meta-path. contributions: with the evidence, what
-    each stage or group of features adds to the score, largest first. translated: translated names by which texts find
-    the label. estimate: how the confidence was computed; None if that is not known.
+    contributions: with the evidence, what each stage or group of features adds to the score, largest first.
+    translated: translated names by which texts find the label. estimate: how the confidence was computed; None if that
+    is not known.
     """
 
     id: str
@@ -62,7 +61,6 @@ class Suggestion:
     confidence: float | None = None
     notation: str = ""
     evidence: tuple[Evidence, ...] = ()
-    neighbours: tuple[NetworkEvidence, ...] = ()
     contributions: tuple[Contribution, ...] = ()
     translated: tuple[str, ...] = ()
     estimate: Estimate | None = None
@@ -98,7 +96,6 @@ class Suggestion:
             "reasons": [reason.to_json() for reason in self.reasons],
             "evidence": [evidence.to_json(text, longest) for evidence in self.evidence],
             "estimate": self.estimate.to_json() if self.estimate else None,
-            "neighbours": [asdict(neighbour) for neighbour in self.neighbours],
             "translated": list(self.translated),
         }
         return {name: value for name, value in content.items() if value}

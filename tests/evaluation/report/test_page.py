@@ -10,7 +10,6 @@ import pytest
 from tests.evaluation.test_tables import COMPARISON, HALF, SCORES
 
 from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
-from tagwright.evaluation.none_fits import ToldApart
 from tagwright.evaluation.report.page import (
     SLICES,
     comparison_page,
@@ -139,13 +138,6 @@ def test_a_page_shows_confidences_only_where_there_are_any() -> None:
     assert "Calibration error" in text
     assert "30% of labels missed" in text
     assert title not in scores_page(SCORES, {})
-
-
-def test_a_page_shows_how_well_documents_out_of_domain_were_told_apart() -> None:
-    text = Tags(scores_page(replace(SCORES, none=ToldApart(7, 0.75, 0.5, 0.25, 0.125)), {})).text
-    for shown in ("Does any label fit?", "7 documents out of domain", "75.0", "no label fits, wrongly", "12.5"):
-        assert shown in text
-    assert "Does any label fit?" not in scores_page(SCORES, {})
 
 
 def test_the_json_form_holds_the_measures_of_confidences_where_there_are_any() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,9 +43,6 @@ def evaluate(
     candidates: Annotated[
         Path | None, typer.Option(help="Rank only these candidates: *_candidates.json of MICoL or FuTex.")
     ] = None,
-    out_of_domain: Annotated[
-        list[str], typer.Option(help="Documents that no label fits, to see if that is noticed; labels are not read.")
-    ] = [],  # noqa: B006
     measures: Measures = "",
     per_label: Annotated[
         Path | None,
@@ -67,7 +63,6 @@ def evaluate(
     from tagwright.combining.thresholds import parse_aim
     from tagwright.core.atomic import check_replaceable, manifest_of
     from tagwright.evaluation import dataset, scores
-    from tagwright.evaluation.none_fits import tell_apart
     from tagwright.evaluation.report import page
     from tagwright.readers.published import read_candidates
     from tagwright.tagger.pipeline import KIND
@@ -78,11 +73,9 @@ def evaluate(
             "a run is scored without a tagger: with --run leave out --model and --set": run
             and (chosen.model or chosen.settings),
             "candidates are ranked by a tagger, and --run names a run file; leave out one of them": run and candidates,
-            "documents out of domain are tagged, and --run names a run file; leave out --out-of-domain": run
-            and out_of_domain,
             "--output is where a tagger with thresholds is saved; add --tune f1": output and not tune,
-            "--tune allows no --run, --train, --report, --per-label, --measures, --out-of-domain, --propensity": tune
-            and (run or train or report or per_label or measures or out_of_domain or scoring.propensity != "usual"),
+            "--tune allows no --run, --train, --report, --per-label, --measures, --propensity": tune
+            and (run or train or report or per_label or measures or scoring.propensity != "usual"),
             f"{output}: holds a saved tagger; choose another place, or tune that one: --model {output}": output
             and not itself
             and manifest_of(output),
@@ -116,9 +109,6 @@ def evaluate(
             scores.label_scores(suggested, task.gold, train=task.train), task.vocabulary, per_label
         )
     measured = dataset.score(suggested, task, names)
-    if out_of_domain and tagger:
-        unknown = tagger.tag(inputs.read(out_of_domain, reading, chosen), 1)
-        measured = replace(measured, none=tell_apart(suggested, unknown))
     if report:
         origin = run or chosen.model or "the zero-shot method"
         notes = {"suggestions from": str(origin), **page.settings_of(tagger, chosen.settings)}

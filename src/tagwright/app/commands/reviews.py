@@ -1,4 +1,4 @@
-"""The command `reviews`: statistics and export of the decisions on the review page; which documents to label next."""
+"""The command `reviews`: statistics and export of the decisions on the review page."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ Output: TypeAlias = Literal[
 
 
 def reviews(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`; --sample: DOCS.")
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`.")],
     reading: Reading,
     chosen: Named,
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
@@ -41,9 +39,6 @@ def reviews(
         ),
     ] = False,
     reviewer: Annotated[str, typer.Option(metavar="NAME", help="--import: who labelled the documents.")] = "",
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Choose unlabelled documents from DOCS to label next; print their ids.")
-    ] = False,
     backup: Annotated[
         Path | None,
         Written(),
@@ -60,24 +55,20 @@ def reviews(
             "suggestions for these tools.",
         ),
     ] = "jsonl",
-    n: Annotated[int, typer.Option("-n", min=1, help="--sample: the number of documents.")] = 50,
     replace_gone: ReplaceGone = False,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Show progress of a review and agreement of its reviewers; export, copy or add decisions; choose documents."""
+    """Show progress of a review and agreement of its reviewers; export, copy or add decisions."""
     from tagwright.app.render import check_workbook_output
     from tagwright.review.file import ReviewFile
 
-    if sample:
-        _sample(files, reading, chosen, n)
-        return
     if added:
-        _import([Path(each) for each in files], reviewer)
+        _import(files, reviewer)
         return
     if len(files) > 1:
         raise ConfigError(f"reviews are in one file, got {len(files)}; --import adds others to one")
-    file = Path(files[0])
+    file = files[0]
     if output != "jsonl" and not export:
         raise ConfigError(
             f"--format is the format of an export; add --export: reviews {file} --export --format {output}"
@@ -148,16 +139,6 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
     if names:
         gone = gone_labels(Decisions(opened), names)
         LeftOut(without_replaced(gone) if replace_gone else gone, {}).log(names)
-
-
-def _sample(docs: Sequence[str], reading: Reading, chosen: Named, n: int) -> None:
-    """Print the ids of documents without labels to label next."""
-    from tagwright.app import inputs
-    from tagwright.review import sampling
-
-    unlabelled = [document for document in inputs.read(docs, reading, chosen) if not document.labels]
-    for place in sampling.sample(len(unlabelled), n):
-        print(for_programs(unlabelled[place].id))
 
 
 def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> None:

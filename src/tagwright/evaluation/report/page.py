@@ -63,7 +63,6 @@ def scores_page(scores: Scores, notes: Mapping[str, str], *sections: str) -> str
         _section("What was scored", _terms(notes)),
         _section("Measures", _place_beside(interval_table(scores.measures), _terms(meanings(scores.measures)))),
         calibration_section(scores.calibration) if scores.calibration else "",
-        _section("Does any label fit?", _table(scores.none.rows())) if scores.none else "",
         slices_section(scores) if scores.slices else "",
         *sections,
     )
