@@ -429,8 +429,6 @@ def test_the_record_of_a_training_names_the_processor() -> None:
 
 
 def test_a_message_names_options_as_python_does() -> None:
-    with pytest.raises(tw.TagwrightError, match=r"got share_of_labels=\.\.\. and share_of_pairs=\.\.\."):
-        tw.train("finetune", [], model="M", share_of_labels=0.1, share_of_pairs=0.1)
     with pytest.raises(tw.TagwrightError, match=r"give the documents to train on: train=\.\.\."):
         tw.evaluate(tw.Run.from_rows([[0]]), tw.Run.from_rows([[0]]), measures=["PSP@1"])
 
@@ -452,17 +450,6 @@ def test_compare_takes_taggers_and_runs_by_name_or_not(words: tw.Tagger) -> None
     runs = [tagger.tag(DOCUMENTS) for tagger in (one, other)]
     assert tw.compare(*runs, tw.Run.from_rows([[1], [2]]), measures=["P@1"])["P@1"] == named["P@1"]
     assert tw.compare(*runs, [BEES, TAX], y=[["Orchards"], ["Tax law"]], labels=NAMES)["P@1"] == named["P@1"]
-
-
-def test_a_list_in_what_is_compared_stands_for_its_mean(words: tw.Tagger) -> None:
-    """Of two documents the first seed is right in one, the second in both: 3/4."""
-    gold, none = tw.Run.from_rows([[1], [2]]), tw.Run.from_rows([[0], [0]])
-    seeds = [tw.Run.from_rows([[1], [0]]), gold]
-    found = tw.compare({"ours": seeds, "none": none}, gold, measures=["P@1"])
-    assert (found["P@1"].a, found["P@1"].b) == (0.75, 0.0)
-    assert tw.compare({"ours": seeds, "words": words}, DOCUMENTS, measures=["P@1"])["P@1"].a == 0.75
-    with pytest.raises(tw.ConfigError, match="expected taggers or runs"):
-        tw.compare({"ours": [], "none": none}, gold)
 
 
 @pytest.mark.parametrize(
@@ -498,10 +485,9 @@ def test_report_writes_the_pages_of_the_command_line(words: tw.Tagger, tmp_path:
     assert "exact_match - tfidf, in points" in (tmp_path / "both.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("measure", ["F1@x", "precision@1", "MAP"])
-def test_a_measure_that_does_not_exist_is_refused_before_anything_is_tagged(measure: str, words: tw.Tagger) -> None:
-    with pytest.raises(tw.ConfigError, match=f'no measure "{measure}"; did you mean'):
-        tw.evaluate(words, DOCUMENTS, measures=[measure])
+def test_a_measure_that_does_not_exist_is_refused_before_anything_is_tagged(words: tw.Tagger) -> None:
+    with pytest.raises(tw.ConfigError, match='no measure "F1@x"; there are P@k'):
+        tw.evaluate(words, DOCUMENTS, measures=["F1@x"])
 
 
 def test_hierarchical_measures_come_with_the_vocabulary() -> None:

@@ -133,7 +133,7 @@ def test_the_measures_of_an_evaluation_and_of_a_comparison_are_chosen(run: Comma
     assert chosen["P@1"]["adjusted"] == chosen["P@1"]["p"] == usual["P@1"]["p"]  # one test needs no correction
     assert any(row["adjusted"]["randomisation"] > row["p"]["randomisation"] for row in usual.values())
     failed = run("evaluate", "nowhere.jsonl", "--labels", "labels.jsonl", "--measures", "precision@2")
-    assert (failed.code, 'no measure "precision@2"; did you mean "P@2"?' in failed.err) == (2, True)
+    assert (failed.code, 'no measure "precision@2"; there are P@k' in failed.err) == (2, True)
 
 
 def test_a_run_too_short_for_the_measures_is_said_to_be(
@@ -316,8 +316,6 @@ def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.M
         lines = answer(run, *command).splitlines()
         assert max(map(len, lines)) <= 80
         assert not any("…" in line for line in lines)
-    wide = [column for line in lines for column in line.split() if column in ("seen", "tail", "short", "long")]
-    assert wide == ["tail", "seen", "short", "long"]
 
 
 def test_a_terminal_is_told_what_the_default_is(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,19 +76,10 @@ def test_a_document_without_gold_labels_is_named() -> None:
         evaluate(Run.from_rows([[0], [1]]), Run.from_rows([[0], []]))
 
 
-@pytest.mark.parametrize(
-    ("name", "nearest"),
-    [
-        *[("NDCG@7", "nDCG@7"), ("P@0", "P@5"), ("anwsered", "answered"), ("precision@1", "P@1"), ("MAP", "nDCG@5")],
-        *[("MacroF1@5", "macro-F1@5"), ("hits@1", "success@1"), ("hf1@5", "hF@5")],
-    ],
-)
-def test_an_unknown_measure_is_answered_with_the_nearest(name: str, nearest: str) -> None:
-    with pytest.raises(
-        ConfigError, match=f'no measure "{name}"; did you mean "{nearest}"\\? There are P@k, R@k'
-    ) as error:
+@pytest.mark.parametrize("name", ["NDCG@7", "P@0", "P", "anwsered"])
+def test_an_unknown_measure_is_answered_with_those_there_are(name: str) -> None:
+    with pytest.raises(ConfigError, match=f'no measure "{name}"; there are P@k, R@k'):
         evaluate(RUN, GOLD, measures=[name])
-    assert "\n" not in str(error.value)
 
 
 def test_a_measure_that_needs_training_labels_says_so() -> None:

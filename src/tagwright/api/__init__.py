@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from tagwright.core.checked import UnknownOptionError, check_names, named_arguments, show
 from tagwright.core.outputs import check_output
@@ -180,7 +180,7 @@ def evaluate(
 
 @named_arguments
 def compare(
-    *found: Tagger | Run | Mapping[str, Tagger | Run | Sequence[Tagger | Run]] | Texts,
+    *found: Tagger | Run | Mapping[str, Tagger | Run] | Texts,
     y: Iterable[Any] | None = None,
     labels: Labels | None = None,
     train: Texts | None = None,
@@ -191,8 +191,7 @@ def compare(
     """Compare taggers or runs, pair by pair, by paired tests: `compare(one, other, ..., documents)`.
 
     found: the taggers or runs, then the documents, or gold labels as a Run. They are called A, B, C, ..., or by the
-    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. A list in a mapping has several of
-    one method, such as of three seeds: the means of their measures are compared. p values are corrected over all
+    names of a mapping: `compare({"untrained": one, "trained": other}, documents)`. p values are corrected over all
     measures and comparisons (Holm). Other arguments are those of `evaluate`.
 
     >>> one, other = (zero_shot(["Bees", "Taxes"], stages=[stage], language="en") for stage in ("exact_match", "tfidf"))
@@ -208,10 +207,10 @@ def compare(
     named = _name_taggers(compared)
     check_measures(measures or ())
     if isinstance(gold, Run):
-        if not all(isinstance(run, Run) for group in named.values() for run in _group(group)):
+        if not all(isinstance(run, Run) for run in named.values()):
             raise ConfigError("a tagger is compared on documents; give them, with their labels, as the last argument")
         _check_rules_of_runs(rules)
-        runs = cast("Mapping[str, Run | Sequence[Run]]", named)
+        runs = cast("Mapping[str, Run]", named)
         above = None if labels is None else dataset.ancestors_in(to_vocabulary(labels))
         return compare_all(runs, gold, above=above, measures=measures)
     with silence(not progress):
@@ -243,8 +242,8 @@ def report(
     with silence(not progress):
         task, runs = _suggest_for_each(named, gold, y, labels, train, rules)
         origin = page.origin(task, _origin(gold), _origin(labels) if labels is not None else "of the tagger")
-        if len(runs) == 1 and isinstance(run := next(iter(runs.values())), Run):
-            (name,) = runs
+        if len(runs) == 1:
+            ((name, run),) = runs.items()
             tagger = each if isinstance(each := named[name], Tagger) else None
             measured = dataset.score(run, task)
             notes = {"suggestions from": repr(named[name]), **page.settings_of(tagger, ()), **origin}
@@ -266,15 +265,7 @@ def _check_rules_of_runs(rules: EvaluationArguments) -> None:
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
 
 
-_Suggesting: TypeAlias = "Tagger | Run | Sequence[Tagger | Run]"
-"What suggests labels, or several of one method."
-
-
-def _group(each: _Suggesting) -> Sequence[Tagger | Run]:
-    return [each] if isinstance(each, Tagger | Run) else each
-
-
-def _name_taggers(given: Sequence[Any]) -> dict[str, _Suggesting]:
+def _name_taggers(given: Sequence[Any]) -> dict[str, Tagger | Run]:
     """The taggers and runs by name. Raises ConfigError for anything else."""
     from tagwright.evaluation.significance import run_names
 
@@ -283,8 +274,7 @@ def _name_taggers(given: Sequence[Any]) -> dict[str, _Suggesting]:
     else:
         by_name = dict(zip(run_names(len(given)), given, strict=True))
     for each in by_name.values():
-        several = list(each) if isinstance(each, list | tuple) else [each]
-        if not several or not all(isinstance(one, Tagger | Run) for one in several):
+        if not isinstance(each, Tagger | Run):
             raise ConfigError(f"got {show(each)}, expected taggers or runs, and last the documents with their labels")
     if not by_name:
         raise ConfigError("no tagger and no run is given; give some, and last the documents with their labels")
@@ -292,20 +282,20 @@ def _name_taggers(given: Sequence[Any]) -> dict[str, _Suggesting]:
 
 
 def _suggest_for_each(
-    found: Mapping[str, _Suggesting],
+    found: Mapping[str, Tagger | Run],
     gold: Any,
     y: Iterable[Any] | None,
     labels: Labels | None,
     train: Texts | None,
     rules: EvaluationArguments,
     measures: Sequence[str] | None = None,
-) -> tuple[dataset.EvaluationSet, dict[str, Any]]:
-    """The evaluation set, and what each tagger and run suggests for it: a Run, or a list where several are given."""
+) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
+    """The evaluation set, and what each tagger and run suggests for it."""
     from tagwright.api.evaluating import EvaluationArguments, read_evaluation_set
     from tagwright.evaluation import dataset
 
     check_names(rules, EvaluationArguments.__annotations__)
-    taggers = [each for group in found.values() for each in _group(group) if isinstance(each, Tagger)]
+    taggers = [each for each in found.values() if isinstance(each, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary
     elif labels is not None:
@@ -324,8 +314,7 @@ def _suggest_for_each(
             return task.align(each)
         return dataset.tag(each, task, deepest, f"the tagger {name}".strip())
 
-    runs = {name: [suggest(name, each) for each in _group(group)] for name, group in found.items()}
-    return task, {name: each if len(each) > 1 else each[0] for name, each in runs.items()}
+    return task, {name: suggest(name, each) for name, each in found.items()}
 
 
 def _origin(given: object) -> str:

@@ -180,14 +180,13 @@ def print_coverages(coverages: Sequence[Coverage], *, as_json: bool) -> None:
 
 
 def show_table(rows: tables.Rows, title: str = "") -> None:
-    """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
+    """Print a table, with cells on several lines if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 200)
     cells = [[escape_controls(one_line(cell)) for cell in row] for row in rows]
-    for part in tables.split_to_width(cells, console.width):
-        console.print(tables.terminal_table(part, escape_controls(title)))
-        title = ""
+    if cells:
+        console.print(tables.terminal_table(cells, escape_controls(title)))
 
 
 def shorten(text: str, length: int = 60) -> str:

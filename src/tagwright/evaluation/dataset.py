@@ -263,13 +263,8 @@ def score(run: Run, data: EvaluationSet, measures: Sequence[str] | None = None) 
     )
 
 
-def compare(
-    runs: Mapping[str, Run | Sequence[Run]], data: EvaluationSet, measures: Sequence[str] | None = None
-) -> Comparisons:
-    """Compare every two of the runs over the scored documents.
-
-    runs: as in `compare_all`. measures: names, as in `scores.evaluate`.
-    """
+def compare(runs: Mapping[str, Run], data: EvaluationSet, measures: Sequence[str] | None = None) -> Comparisons:
+    """Compare every two of the runs over the scored documents. measures: names, as in `scores.evaluate`."""
     return compare_all(
         runs,
         data.gold,

@@ -153,28 +153,6 @@ class MacroF1:
         return np.asarray(scores / np.maximum(1, (gold > 0).sum(axis=1, keepdims=True)), np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeanOfRuns:
-    """The mean of the same measures over several runs of one method, such as those of three seeds."""
-
-    runs: tuple[Measures, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those of each run."""
-        return self.runs[0].names
-
-    def sums(self, weights: Doubles) -> Doubles:
-        """(samples, runs * sums): the sums of one run after those of the other."""
-        return np.hstack([run.sums(weights) for run in self.runs])
-
-    def values(self, sums: Doubles) -> Doubles:
-        """(samples, measures): the mean of the values of the runs."""
-        parts = np.split(sums, len(self.runs), axis=1)
-        values = [run.values(part) for run, part in zip(self.runs, parts, strict=True)]
-        return np.asarray(np.mean(values, axis=0), np.float64)
-
-
 def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: int) -> dict[str, Score]:
     """Return each measure, from 0 to 1, with its 95% bootstrap interval over the documents.
 

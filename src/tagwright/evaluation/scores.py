@@ -1,7 +1,6 @@
 """Score a run: every measure with its interval, over all documents and over slices of documents and labels."""
 
 import csv
-import difflib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -407,16 +406,10 @@ _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
 _NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
 _KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MICRO, *_MACRO, *_ON_OVERLAP)
-_SYNONYMS: Mapping[str, str] = {
-    "precision": "P", "prec": "P", "p": "P", "accuracy": "P", "acc": "P", "recall": "R", "r": "R", "f": "F1",
-    "fscore": "F1", "samplef1": "F1", "macrof": "macro-F1", "dcg": "nDCG", "map": "nDCG", "ap": "nDCG",
-    "averageprecision": "nDCG", "mrr": "nDCG", "hit": "success", "hits": "success", "hitrate": "success",
-}  # fmt: skip
-"Names of measures in other software, without case and punctuation -> the nearest kind here."
 
 
 def check_measures(names: Sequence[str]) -> None:
-    """Raise ConfigError for a measure that does not exist, with the nearest that does.
+    """Raise ConfigError for a measure that does not exist, with those that do.
 
     >>> check_measures(["P@7", "answered"])
     """
@@ -424,19 +417,7 @@ def check_measures(names: Sequence[str]) -> None:
         kind, _, k = name.partition("@")
         if name != "answered" and not (kind in _KINDS and k.isdecimal() and int(k) > 0):
             kinds = ", ".join(f"{known}@k" for known in _KINDS)
-            near = f'did you mean "{_find_nearest_measure(kind, k)}"?'
-            raise ConfigError(f'no measure "{name}"; {near} There are {kinds}, with a number for k, and answered')
-
-
-def _find_nearest_measure(kind: str, k: str) -> str:
-    """Return the name of the measure that is most similar in spelling."""
-    known = {**_SYNONYMS, **{_fold_measure(name): name for name in (*_KINDS, "answered")}}
-    near = known[difflib.get_close_matches(_fold_measure(kind), known, 1, cutoff=0.0)[0]]
-    return near if near == "answered" else f"{near}@{int(k) if k.isdecimal() and int(k) else 5}"
-
-
-def _fold_measure(kind: str) -> str:
-    return "".join(character for character in kind.casefold() if character.isalnum())
+            raise ConfigError(f'no measure "{name}"; there are {kinds}, with a number for k, and answered')
 
 
 def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run) -> list[tuple[Doubles, Doubles]]:

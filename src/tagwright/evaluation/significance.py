@@ -1,6 +1,5 @@
 """Compare runs over the same documents: the difference of each measure, its 95% interval and its p value."""
 
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +11,6 @@ from tagwright.core.display import html_table, plural
 from tagwright.errors import ConfigError
 from tagwright.evaluation.metrics import PROPENSITIES, Propensity
 from tagwright.evaluation.resampling import (
-    MeanOfRuns,
     Measures,
     Ratios,
     Score,
@@ -189,7 +187,7 @@ def compare(run_a: Run, run_b: Run, gold: Run, **options: Any) -> Comparison:
 
 
 def compare_all(
-    runs: Mapping[str, Run | Sequence[Run]],
+    runs: Mapping[str, Run],
     gold: Run,
     *,
     train: Run | None = None,
@@ -202,7 +200,7 @@ def compare_all(
 ) -> Comparisons:
     """Compare every two of the runs over the same documents, with Holm's correction over all measures and pairs.
 
-    runs: name -> run, two or more; or the runs of one method, such as of three seeds, whose mean is compared.
+    runs: name -> run, two or more.
     gold, train, above, measures, propensity, samples: as in `evaluate`.
     permutations: of the randomisation test; a tenth of them for macro-F1, which is slow.
 
@@ -210,12 +208,9 @@ def compare_all(
     """
     if len(runs) < 2:
         raise ConfigError(f"got {plural(len(runs), 'run')}, expected two or more to compare")
-    groups = {name: [each] if isinstance(each, Run) else [*each] for name, each in runs.items()}
-    every = [run for group in groups.values() for run in group]
-    check_runs(gold, *every)
-    inputs = MeasureInputs.of([*every, gold], measures, train, above, propensity)
-    repeats = math.lcm(*map(len, groups.values()))  # a test exchanges run for run, so all have as many
-    by_run = {name: _mean_of(inputs, group, gold, repeats // len(group)) for name, group in groups.items()}
+    check_runs(gold, *runs.values())
+    inputs = MeasureInputs.of([*runs.values(), gold], measures, train, above, propensity)
+    by_run = {name: resampled_measures(inputs, run, gold) for name, run in runs.items()}
     p = dict[tuple[tuple[str, str], str], float]()
     estimated = dict[tuple[str, str], _Estimates]()
     for pair in combinations(runs, 2):
@@ -232,12 +227,6 @@ def compare_all(
         for pair, estimates in estimated.items()
     ]
     return Comparisons(len(gold), tuple(pairs))
-
-
-def _mean_of(inputs: MeasureInputs, runs: Sequence[Run], gold: Run, repeats: int) -> Sequence[Measures]:
-    """Return the measures of a run, or their mean over several runs, each of which is repeated."""
-    measures = [resampled_measures(inputs, run, gold) for run in runs] * repeats
-    return measures[0] if len(measures) == 1 else [MeanOfRuns(part) for part in zip(*measures, strict=True)]
 
 
 def paired_p_value(a: Doubles, b: Doubles, permutations: int = 10_000, seed: int = 0) -> float:

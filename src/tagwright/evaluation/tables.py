@@ -49,26 +49,6 @@ def percent_interval(estimate: Score) -> str:
     return f"{percent(estimate.low)} to {percent(estimate.high)}"
 
 
-def split_to_width(rows: Rows, width: int) -> list[Rows]:
-    """Split the columns into as few tables as fit the width, each with the first column; a too wide column is alone.
-
-    width: characters. Columns of 3, 1 and 1 characters with 2 between them and 1 at either end take 11.
-
-    >>> split_to_width([["abc", "d", "e"]], 11), split_to_width([["abc", "d", "e"]], 10)
-    ([[['abc', 'd', 'e']]], [[['abc', 'd']], [['abc', 'e']]])
-    """
-    if not rows:
-        return []
-    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
-    parts: list[list[int]] = [[]]
-    for column in range(1, len(widths)):
-        taken = sum(widths[i] for i in [0, *parts[-1], column])
-        if parts[-1] and taken > width:
-            parts.append([])
-        parts[-1].append(column)
-    return [[[row[column] for column in [0, *part]] for row in rows] for part in parts]
-
-
 def terminal_table(rows: Rows, title: str = "") -> Table:
     """Return a table for a terminal: the first column left-aligned, the others right-aligned."""
     from rich import box
@@ -80,7 +60,7 @@ def terminal_table(rows: Rows, title: str = "") -> Table:
     )
     table.pad_edge = False
     for column, name in enumerate(rows[0]):
-        table.add_column(Text(name), justify="right" if column else "left", no_wrap=True)
+        table.add_column(Text(name), justify="right" if column else "left", overflow="fold")
     for row in rows[1:]:
         table.add_row(*map(Text, row))
     return table
