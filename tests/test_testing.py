@@ -84,31 +84,17 @@ def test_a_right_stage_lacks_only_its_entry_point() -> None:
     assert problems(Contains(LABELS)) == []
 
 
-def test_missing_methods_are_all_listed_with_their_arguments() -> None:
+def test_missing_methods_are_all_listed() -> None:
     class Empty:
         distribution = "gauss"
 
         def read(self) -> None: ...
 
     stage: Any = Empty()
-    found = problems(stage)
-    assert found[0] == "distribution is 'gauss', expected one of normal, sparse, information_content"
-    assert any(line.startswith("read() cannot be called as read(documents)") for line in found)
-    assert "has no method score(reading, candidates)" in found
-    assert (
-        "has no method trust(reading, weight); inherit from tagwright.Stage or tagwright.Retriever, which have it"
-        in found
-    )
-    assert "has no text shares; inherit from tagwright.Stage or tagwright.Retriever, which have it" in found
-    assert "has no class method from_state(state, labels)" in found
-
-
-def test_from_state_must_be_a_class_method() -> None:
-    class Wrong(Contains):
-        def from_state(self, state: Mapping[str, Any], labels: Sequence[Label]) -> Contains:  # type: ignore[override]
-            return self
-
-    assert problems(Wrong(LABELS)) == ["from_state is no class method; write @classmethod above it"]
+    first, *others = problems(stage)
+    assert first == "distribution is 'gauss', expected one of normal, sparse, information_content"
+    assert others[0] == "has no method score; inherit from tagwright.Stage or tagwright.Retriever, and write it"
+    assert len(others) == 7
 
 
 def changed(**methods: Any) -> Contains:
@@ -181,6 +167,7 @@ class Counting:
         ({"with_labels": lambda self, labels: self}, "a label has another score after the labels are put in another"),
         ({"state": lambda self: {"names": np.array(["bees", None], object)}}, "saved: ValueError: Object arrays"),
         ({"state": lambda self: {}}, "saved: KeyError: 'names'"),
+        ({"from_state": lambda self, state, labels: self}, "saved: TypeError: "),
         (
             {"from_state": classmethod(lambda cls, state, labels: cls(list(labels)[::-1]))},
             "score gives other scores after save and load",

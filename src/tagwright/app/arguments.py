@@ -179,7 +179,7 @@ class Named(Chosen):
 
 @dataclass(frozen=True)
 class Conditions:
-    """Which labels may be suggested."""
+    """Which labels may be suggested, and how their hierarchy limits them."""
 
     only: Annotated[
         list[str],
@@ -193,12 +193,6 @@ class Conditions:
     without: Annotated[
         list[str], typer.Option(metavar="CONDITION", help="Suggest no labels that fulfil this; may be repeated.")
     ] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Arranged:
-    """How the hierarchy of labels limits what is suggested."""
-
     hierarchy: Annotated[
         Literal["ranked", "narrowest", "all"],
         typer.Option(
@@ -209,7 +203,7 @@ class Arranged:
 
 
 @dataclass(frozen=True)
-class Cut(Arranged, Conditions):
+class Cut(Conditions):
     """Which ranked labels are suggested: the fields of `SuggestOptions`."""
 
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Maximum number of labels per document.")] = (

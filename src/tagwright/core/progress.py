@@ -1,4 +1,4 @@
-"""One progress bar for long work: what, how much, rate, time left. On stderr, and disabled without a terminal."""
+"""One progress bar for long work: what, how much, time left. On stderr, and disabled without a terminal."""
 
 import logging
 import sys
@@ -95,14 +95,8 @@ def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
         return
     from rich import progress
     from rich.console import Console
-    from rich.text import Text
 
-    class Rate(progress.ProgressColumn):
-        def render(self, task: progress.Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text(f"{speed:,.0f}/s" if speed else "")
-
-    known = (progress.MofNCompleteColumn(), Rate(), progress.TimeRemainingColumn())
+    known = (progress.MofNCompleteColumn(), progress.TimeRemainingColumn())
     pace = known if total is not None else (progress.TimeElapsedColumn(),)
     columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), *pace)
     try:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tagwright.app.arguments import (
-    Arranged,
     Chosen,
     Docs,
     Json,
@@ -37,7 +36,6 @@ def evaluate(
     reading: Reading,
     chosen: Chosen,
     scoring: Measuring,
-    arranged: Arranged,
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
     candidates: Annotated[
@@ -89,7 +87,7 @@ def evaluate(
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
     shown = shown_names.in_languages_of(corpus, chosen, labels)
-    task = evaluating.read_evaluation_set(corpus, shown, seen, **vars(scoring), **vars(arranged))
+    task = evaluating.read_evaluation_set(corpus, shown, seen, **vars(scoring))
     if run:
         suggested = evaluating.read_run(run, task, dataset.depth_for(names))
     else:
@@ -121,7 +119,6 @@ def compare(
     docs: Docs,
     reading: Reading,
     scoring: Measuring,
-    arranged: Arranged,
     labels: LabelFile = None,
     run: Annotated[list[Path], typer.Option(help="A run file; give two or more runs or taggers.")] = [],  # noqa: B006
     model: Annotated[list[Path], typer.Option(help="A saved tagger; may be repeated.")] = [],  # noqa: B006
@@ -156,7 +153,7 @@ def compare(
         vocabulary = shown_names.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
         vocabulary = dataset.union([tagger.vocabulary for tagger in taggers])
-    task = evaluating.read_evaluation_set(corpus, vocabulary, seen, **vars(scoring), **vars(arranged))
+    task = evaluating.read_evaluation_set(corpus, vocabulary, seen, **vars(scoring))
     suggested = [evaluating.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)
     suggested += [dataset.tag_across_vocabularies(tagger, task, depth, file) for tagger, file in tagged]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Arranged, Chosen, Conditions, LabelFile, Language, Model, Quiet, Settings
+from tagwright.app.arguments import Chosen, Conditions, LabelFile, Language, Model, Quiet, Settings
 from tagwright.core.extras import require
 from tagwright.server.options import Listening, ServerOptions
 
@@ -13,7 +13,6 @@ from tagwright.server.options import Listening, ServerOptions
 def mcp(
     *,
     conditions: Conditions,
-    arranged: Arranged,
     model: Model = None,
     labels: LabelFile = None,
     language: Language = "",
@@ -32,7 +31,7 @@ def mcp(
     from tagwright.server.mcp import serve_stdio
     from tagwright.tagger.acceptance import SuggestOptions
 
-    defaults = SuggestOptions(**vars(conditions), **vars(arranged))
+    defaults = SuggestOptions(**vars(conditions))
     with write_logs("text"):
         chosen = Chosen(labels, language, settings=settings)
         models, _ = models_to_serve([str(model)] if model else [], chosen, defaults)

@@ -21,7 +21,6 @@ def serve(
     *,
     reading: arguments.Reading,
     conditions: arguments.Conditions,
-    arranged: arguments.Arranged,
     model: Annotated[
         list[str],
         typer.Option("--model", metavar="[NAME=]DIR", help="A saved tagger, or a folder of them; may be repeated."),
@@ -43,7 +42,7 @@ def serve(
     from tagwright.server.logs import write_logs
     from tagwright.tagger.acceptance import SuggestOptions
 
-    defaults = SuggestOptions(**vars(conditions), **vars(arranged))
+    defaults = SuggestOptions(**vars(conditions))
     with write_logs(options.log_format):
         versions = serving.versions_folder(model, options.reviews, labels)
         chosen = arguments.Chosen(labels, language, settings=settings)
