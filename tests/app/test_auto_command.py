@@ -85,29 +85,6 @@ def test_a_training_that_keeps_the_stages_of_a_tagger_names_no_encoder(data: lis
     assert "encoder" not in result.output
 
 
-def test_the_same_training_again_says_that_nothing_is_new_and_keeps_what_is_there(
-    data: list[str], tmp_path: Path
-) -> None:
-    first, out = tmp_path / "first", tmp_path / "out"
-    zero_shot(data[data.index("--labels") + 1], stages=["exact_match"], language="en").save(first)
-    again = ["train", "auto", data[0], "--model", str(first), "--output", str(out), "--overwrite"]
-    said = f"nothing is new: {out} has learned from the same documents, decisions, tagger and options"
-    assert said not in run(*again).stderr
-    before = (out / "manifest.json").stat().st_mtime_ns
-    assert said in run(*again).stderr
-    assert (out / "manifest.json").stat().st_mtime_ns == before
-    given = reviewed(tmp_path / "reviews.sqlite", ("d0", "wasp", "ann", "reject"), ("d1", "10", "ann", "accept"))
-    for more in (["--reviews", str(given)], ["--set", "seed=3"]):  # decisions, options
-        assert said not in run(*again, *more).stderr
-        assert said in run(*again, *more).stderr
-    itself = ["train", "auto", data[0], "--model", str(out), "--output", str(out), "--overwrite"]
-    assert said not in run(*itself).stderr
-    assert said in run(*itself).stderr
-    first_again = zero_shot(data[data.index("--labels") + 1], stages=["tfidf"], language="en")
-    first_again.save(first, overwrite=True)
-    assert said not in run(*again).stderr  # another tagger
-
-
 def test_reviews_are_learned_from(data: list[str], tmp_path: Path) -> None:
     given: list[tuple[str, str, str, Verdict]] = [(f"d{row}", "wasp", "ann", "reject") for row in range(0, 12, 3)]
     given += [(f"d{row}", "10", "ann", "accept") for row in range(0, 12, 3)]

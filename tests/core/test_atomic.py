@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import subprocess
 import sys
@@ -170,9 +169,9 @@ def test_several_writers_at_once_all_succeed_and_a_reader_sees_one_whole_folder(
     assert names(tmp_path) == ["box"]
 
 
-def test_a_writer_does_not_wait_long_and_says_who_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_does_not_wait_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atomic, "PATIENCE", 0.0)
-    said = rf"box: another process \({os.getpid()}\) is writing there; try again when it is done"
+    said = "box: another process is writing there; try again when it is done"
     with replace_folder(tmp_path / "box", "box") as target:
         write_manifest(target, "box", {})
         with pytest.raises(TagwrightError, match=said):

@@ -47,16 +47,16 @@ def test_a_folder_with_a_manifest_that_is_not_ours_is_not_replaced(tmp_path: Pat
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "manifest.json").write_text(manifest)
     (tmp_path / "app" / "app.js").write_text("code")
-    with pytest.raises(TagwrightError, match="app: exists and is not a saved box; choose"):
+    with pytest.raises(TagwrightError, match="app: exists and is not a saved box"):
         save(tmp_path / "app", 7)
-    with pytest.raises(TagwrightError, match="app: exists and is not a saved box; choose"):
+    with pytest.raises(TagwrightError, match="app: exists and is not a saved box"):
         check_replaceable(tmp_path / "app", "box")
     assert names(tmp_path / "app") == ["app.js", "manifest.json"]
 
 
 def test_a_folder_of_ours_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
-    with pytest.raises(TagwrightError, match='box: holds "box", expected a saved tagger; choose another place'):
+    with pytest.raises(TagwrightError, match=r"box: exists and is not a saved tagger \(box\); choose"):
         check_replaceable(tmp_path / "box", "tagger")
     assert number(tmp_path / "box") == 7
 

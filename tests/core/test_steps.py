@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -78,9 +77,7 @@ def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
     with open_steps(tmp_path / "M", START, resume=False) as steps:
         for resume in (False, True):
             with (
-                pytest.raises(
-                    TagwrightError, match=rf"M\.training: another process \({os.getpid()}\) is writing there"
-                ),
+                pytest.raises(TagwrightError, match=r"M\.training: another process is writing there"),
                 open_steps(tmp_path / "M", other, resume=resume),
             ):
                 raise AssertionError("it is refused before it begins")

@@ -24,7 +24,7 @@ from tagwright.api.options import (
     record,
     resolve_defaults,
 )
-from tagwright.core.atomic import OccupiedError, check_replaceable, lies_in, manifest_of, replace_folder
+from tagwright.core.atomic import check_replaceable, lies_in, replace_folder
 from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.core.progress import note
@@ -148,9 +148,6 @@ class Job:
             vocabulary.text_languages.say_unnamed(documents)
         arguments, gold, rows = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, arguments)
-        if self._is_trained(start):
-            note(f"nothing is new: {self.folder} has learned from the same documents, decisions, tagger and options")
-            return _load_if_path(self.folder or "")
         with open_steps(self.folder, start, resume=self.resume) as steps:
             kept_stages = base is not None and method.continues == "ranking"  # with their own encoder, or none
             if is_first() and not kept_stages and (chosen := resolve_defaults(self.config)):
@@ -170,10 +167,12 @@ class Job:
                             "on leave them out",
                             f"{plural(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
                         )
-            training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
+            on = {} if method.learns == "nothing" or kept_stages else machine()
+            training = {**record(self.method, start.options, on, __version__, **runs), **trained.training}
             tagger = self._confident(replace(self._fused(trained), training=training), documents, arguments, gold, rows)
             if self.folder and steps.folder and steps.writes:
-                self._save(tagger, self.folder, steps.folder)
+                _write(tagger, self.folder, steps.folder, overwrite=self.overwrite)
+                remove(steps.folder)
         if len(rows) and is_first():
             _report_check(tagger, take_documents(documents, rows), gold.take(rows), supervised=self._reads_labels)
         return tagger
@@ -201,31 +200,6 @@ class Job:
                     raise ConfigError(
                         f"{file}: is inside {replaced}, which is replaced; move it, or give another {another}"
                     )
-
-    def _is_trained(self, start: Start) -> bool:
-        """Whether the folder to replace holds what this training would make of a tagger to continue from."""
-        if not (self.model and self.folder and manifest_of(self.folder)):
-            return False
-        training = read_manifest(in_use(self.folder), KIND).get("training", {})
-        data = training.get("data", {})
-        if not isinstance(self.model, Tagger) and in_use(self.model).resolve() == self.folder.resolve():
-            data = {**data, "model": start.data["model"]}  # the training replaced the tagger that it began with
-        known = training.get("method"), training.get("options"), data, training.get("version")
-        return known == (start.method, dict(start.options), dict(start.data), __version__)
-
-    def _save(self, tagger: Tagger, folder: Path, steps: Path) -> None:
-        """Save the tagger with the logs of its training, then remove the checkpoints.
-
-        It is saved beside the folder, as an OccupiedError says, where this holds what was not there at the start.
-        """
-        try:
-            _write(tagger, folder, steps, overwrite=self.overwrite)
-        except OccupiedError as error:
-            free = next(path for n in range(2, 1000) if not (path := folder.with_name(f"{folder.name}-{n}")).exists())
-            _write(tagger, free, steps, overwrite=False)
-            remove(steps)
-            raise OccupiedError(f"{error}; what was trained is saved in {free}") from None
-        remove(steps)
 
     def _base(self, documents: Sequence[Document]) -> Tagger | None:
         """The tagger to continue from, over the given labels if any."""
@@ -304,19 +278,17 @@ class Job:
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, arguments: Mapping[str, Any]) -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
-        method = find_method(self.method)
-        is_light = method.learns == "nothing" or (method.continues == "ranking" and self.model is not None)
-        options, on = options_of(self.config), {} if is_light else machine()
+        options = options_of(self.config)
         functions = {name: function for name in FUNCTIONS if (function := getattr(self, name))}
         options |= {name: getattr(each, "__qualname__", type(each).__qualname__) for name, each in functions.items()}
         if self.folder is None:
-            return Start(self.method, options, {}, on)
+            return Start(self.method, options, {})
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
         data = {"documents": texts, "labels": digest(vocabulary)}
         data |= {name: _digest(value) for name, value in arguments.items() if name not in ("model", *FUNCTIONS)}
         if self.pairs:  # it may hold all documents: what it yields tells more, in less time
             data["pairs"] = digest(islice(self.pairs(0), 1000))
-        return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}), on)
+        return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}))
 
     def _fused(self, tagger: Tagger) -> Tagger:
         """Add the stages of the zero-shot method and of other taggers, if asked for."""

@@ -23,13 +23,12 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tagwright.core.checked import show
 from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
 MANIFEST = "manifest.json"
 
 PATIENCE = 5.0
-"Seconds to wait for another writer: one that saves is done by then, one that goes on for longer is named."
+"Seconds to wait for another writer: one that saves is done by then, one that goes on for longer is an error."
 
 T = TypeVar("T")
 
@@ -261,7 +260,7 @@ def hold_lock(path: Path, patience: float | None = None, *, place: Path | None =
     """Hold the lock for writing `path`, and remove the files of killed writers. It is held once in a process.
 
     patience: seconds to wait for another writer; None: PATIENCE. place: what the error calls the path. Raises
-    TagwrightError, which names the process that holds it.
+    TagwrightError if it does not end.
     """
     from filelock import FileLock, Timeout
 
@@ -274,22 +273,14 @@ def hold_lock(path: Path, patience: float | None = None, *, place: Path | None =
         lock.acquire()
     except Timeout:
         raise TagwrightError(
-            f"{place or path}: {_holder(file)} is writing there; try again when it is done, or choose another place"
+            f"{place or path}: another process is writing there; try again when it is done, or choose another place"
         ) from None
     try:
-        with contextlib.suppress(OSError):  # a full disk is noticed by who writes
-            file.write_text(str(os.getpid()), encoding="ascii")
         _tidy(path)
         yield
     finally:
         _remove(file)
         lock.release()
-
-
-def _holder(lock: Path) -> str:
-    with contextlib.suppress(OSError, ValueError):  # it has just ended
-        return f"another process ({int(lock.read_text(encoding='ascii'))})"
-    return "another process"
 
 
 def rename(source: Path, target: Path) -> None:
@@ -333,16 +324,12 @@ def _try_to_write(place: Path) -> None:
 
 def _refusal(error: Exception) -> str | None:
     """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
-    if isinstance(error, shutil.Error):  # a list of all files of a folder that were not copied
-        said = re.search(r"\[Errno \d+\] ([^:'\"]+)", str(error))
-        return said[1].strip() if said else "it cannot be copied"
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and error.strerror:
         mounted = error.errno in (errno.EBUSY, errno.EXDEV)
-        return (error.strerror or str(error)) + ", perhaps a mount point: choose a place in or beside it" * mounted
-    said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
-        r"(No space left on device|Disk quota exceeded|There is not enough space on the disk)", str(error)
-    )
-    return said[1].strip() if said else None
+        return error.strerror + ", perhaps a mount point: choose a place in or beside it" * mounted
+    known = r"\[Errno \d+\] ([^:'\"]+)|([^:(\n]+) \(os error \d+\)|(No space left on device|Disk quota exceeded)"
+    said = re.search(known, str(error))
+    return next(filter(None, said.groups())).strip() if said else str(error) if isinstance(error, OSError) else None
 
 
 def _tidy(path: Path) -> None:
@@ -410,11 +397,9 @@ def _refuse_others(folder: Path, kind: str, parts: Collection[str] = (), *, over
     """Raise OccupiedError unless a saved folder may be put in this place."""
     if not folder.exists() or _is_empty(folder):
         return
-    saved = manifest_of(folder).get("kind")
-    if saved is None:
-        raise OccupiedError(f"{folder}: exists and is not a saved {kind}; choose another place")
+    saved = manifest_of(folder).get("kind", "something else")
     if saved != kind:
-        raise OccupiedError(f"{folder}: holds {show(saved, 100)}, expected a saved {kind}; choose another place")
+        raise OccupiedError(f"{folder}: exists and is not a saved {kind} ({saved[:100]}); choose another place")
     if not overwrite:
         replaced = option("overwrite", python="overwrite=True")
         raise OccupiedError(f"{folder}: holds a saved {kind}; replace it with {replaced}, or choose another place")

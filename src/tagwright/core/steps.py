@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.atomic import (
+    OccupiedError,
     check_replaceable,
     delete,
     hold_lock,
@@ -137,15 +138,14 @@ class Steps:
 
 @dataclass(frozen=True)
 class Start:
-    """The identity of a training. options: plain values. data: `digest`s of the training data by name.
+    """The identity of a training, which must not change when it is resumed.
 
-    machine: properties that affect only the last digits of the weights; they may change.
+    options: plain values. data: `digest`s of the training data by name.
     """
 
     method: str
     options: Mapping[str, Any]
     data: Mapping[str, str]
-    machine: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -171,10 +171,11 @@ def open_steps(output: Path | None, start: Start, *, resume: bool) -> Iterator[S
         try:
             yield Steps(folder, resume)
         except (TagwrightError, KeyboardInterrupt) as stop:
-            refused = isinstance(stop, InputError) or (isinstance(stop, ConfigError) and not resume)
+            stopped = isinstance(stop, KeyboardInterrupt | OccupiedError)  # the output is in the way of others
+            refused = isinstance(stop, InputError) or (isinstance(stop, ConfigError) and not resume and not stopped)
             if refused or not _waits(folder):
                 remove(folder)
-            elif isinstance(stop, KeyboardInterrupt):
+            elif stopped:
                 _say(f"{folder}: interrupted; continue with {option('resume', python='resume=True')}")
             raise
 
@@ -232,16 +233,8 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
         if not resume:
             problem = f"a training is not finished; continue it with {option('resume', python='resume=True')}"
             raise ConfigError(f"{folder}: {problem}, or remove this folder")
-        before, now = read_manifest(folder, KIND), _identity(start)
+        before, now = read_manifest(folder, KIND), json.loads(json.dumps(asdict(start)))
         _check_resumed(folder, {name: before.get(name) for name in now}, now)
-        known = before.get("machine", {})
-        others = [
-            f"{name} {known[name]}, now {value}"
-            for name, value in start.machine.items()
-            if known.get(name, value) != value
-        ]
-        if others:
-            _say(f"{folder}: resumed with {'; '.join(others)}; the last digits of the weights will differ")
     elif resume:
         _say(f"{folder}: no training to resume; starting anew")
     manifest = folder / "manifest.json"
@@ -251,14 +244,6 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
     else:
         with replace_folder(folder, KIND) as new:
             write_manifest(new, KIND, asdict(start))
-
-
-def _identity(start: Start) -> dict[str, Any]:
-    """Return all that must not change between start and resumption, as it is read from JSON."""
-    values: dict[str, Any] = json.loads(
-        json.dumps({"method": start.method, "options": dict(start.options), "data": dict(start.data)})
-    )
-    return values
 
 
 def _waits(folder: Path) -> bool:
