@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.sources import modules
 
-from tagwright.core.steps import Start, State, open_steps
+from tagwright.core.steps import State, open_steps
 from tagwright.errors import ConfigError, on_command_line
 
 COMMANDS = {"app", "server", "batch"}
@@ -48,11 +48,11 @@ def test_no_message_of_the_library_names_an_option_of_the_command_line() -> None
 def test_an_unfinished_training_is_continued_in_the_words_of_its_reader(
     tmp_path: Path, inside: bool, said: str
 ) -> None:
-    with open_steps(tmp_path / "M", Start("rts", {}, {}), resume=False) as steps:
+    with open_steps(tmp_path / "M", {"method": "rts"}, resume=False) as steps:
         steps.keep(State({}), {})
     with pytest.raises(ConfigError, match=said):
         if inside:
-            with on_command_line(), open_steps(tmp_path / "M", Start("rts", {}, {}), resume=False):
+            with on_command_line(), open_steps(tmp_path / "M", {"method": "rts"}, resume=False):
                 pass
-        with open_steps(tmp_path / "M", Start("rts", {}, {}), resume=False):
+        with open_steps(tmp_path / "M", {"method": "rts"}, resume=False):
             pass

@@ -33,7 +33,7 @@ from tagwright.core.atomic import (
     replace_file,
 )
 from tagwright.core.cache import Cache
-from tagwright.core.steps import Start, State, Steps, open_steps
+from tagwright.core.steps import State, Steps, open_steps
 from tagwright.review.decisions import Decisions
 from tagwright.review.events import Decision
 from tagwright.review.file import ReviewFile
@@ -127,12 +127,12 @@ def read_linked(folder: Path) -> int | None:
 def write_state(folder: Path, value: int) -> None:
     """In a training that was begun before, and perhaps killed."""
     begun = (folder / "M.training" / "manifest.json").exists()
-    with open_steps(folder / "M", Start("rts", {}, {}), resume=begun) as steps:
+    with open_steps(folder / "M", {"method": "rts"}, resume=begun) as steps:
         Steps(steps.folder, True).keep(State({"a": np.full(3, value)}, {}), {})
 
 
 def read_state(folder: Path) -> int | None:
-    with open_steps(folder / "M", Start("rts", {}, {}), resume=True) as steps:
+    with open_steps(folder / "M", {"method": "rts"}, resume=True) as steps:
         state = steps.latest({})
     return int(state.arrays["a"][0]) if state else None
 

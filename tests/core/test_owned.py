@@ -15,7 +15,7 @@ from tests.sources import modules
 
 from tagwright.core.atomic import OccupiedError, check_replaceable, delete, replace_folder
 from tagwright.core.saved import write_manifest
-from tagwright.core.steps import Start, open_steps
+from tagwright.core.steps import open_steps
 from tagwright.errors import TagwrightError
 
 OF_OS = {"replace", "rename", "renames", "remove", "unlink", "rmdir", "removedirs"}
@@ -154,14 +154,14 @@ def test_the_folder_of_a_training_with_a_file_of_somebody_else_is_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "M.training"
-    with pytest.raises(TagwrightError, match="too few"), open_steps(tmp_path / "M", Start("rts", {}, {}), resume=False):
+    with pytest.raises(TagwrightError, match="too few"), open_steps(tmp_path / "M", {"method": "rts"}, resume=False):
         (folder / "notes.md").write_text("mine")
         raise TagwrightError("too few")
     assert (folder / "notes.md").read_text() == "mine"
     assert "M.training: is kept" in caplog.text
     with (
         pytest.raises(OccupiedError, match=r"notes\.md: is no part of the saved unfinished training"),
-        open_steps(tmp_path / "M", Start("rts", {}, {}), resume=False),
+        open_steps(tmp_path / "M", {"method": "rts"}, resume=False),
     ):
         pass
 

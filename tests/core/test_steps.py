@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.core.steps import LOG, NAME, Start, State, Steps, open_steps
+from tagwright.core.steps import LOG, NAME, State, Steps, open_steps
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 
 STATE = State(
@@ -23,7 +23,7 @@ STATE = State(
 )
 "Arrays of several kinds: transposed, a number, empty."
 
-START = Start("rts", {"candidates": 500}, {"documents": "1f"})
+START = {"method": "rts", "options": {"candidates": 500}, "data": {"documents": "1f"}}
 
 
 class Killed(BaseException):
@@ -73,7 +73,7 @@ def test_what_would_be_refused_again_is_not_kept_to_be_resumed(
 
 
 def test_two_trainings_do_not_run_in_one_folder(tmp_path: Path) -> None:
-    other = Start("rts", START.options, {"documents": "2a"})
+    other = {**START, "data": {"documents": "2a"}}
     with open_steps(tmp_path / "M", START, resume=False) as steps:
         for resume in (False, True):
             with (

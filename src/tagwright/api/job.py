@@ -24,12 +24,12 @@ from tagwright.api.options import (
     record,
     resolve_defaults,
 )
-from tagwright.core.atomic import check_replaceable, lies_in, replace_folder
+from tagwright.core.atomic import check_replaceable, replace_folder
 from tagwright.core.display import plural
 from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.core.saved import is_first, read_manifest
-from tagwright.core.steps import LOG, Start, Steps, digest, open_steps, remove, training_folder
+from tagwright.core.steps import LOG, Steps, digest, open_steps, remove
 from tagwright.core.versions import in_use
 from tagwright.data.corpus import (
     Corpus,
@@ -73,8 +73,6 @@ class Job:
     "The method's options, checked."
     documents: Sequence[Document] | Callable[[], Sequence[Document]]
     "Those to learn from, or a function that reads them."
-    files: Sequence[Path | str] = ()
-    "The files of documents and options, which must not be inside the folder."
     labels: Labels | None = None
     "The vocabulary; None takes that of the tagger to continue from."
     language: str = ""
@@ -156,7 +154,7 @@ class Job:
             runs: dict[str, Any] = {"runs": steps.configs()} if steps.folder else {}
             if method.learns != "nothing":
                 taught = arguments.get("gold")
-                runs |= {"learned_from": _counts(documents, taught), "data": dict(start.data)}
+                runs |= {"learned_from": _counts(documents, taught), "data": start["data"]}
                 if taught is not None:
                     lesson = take_documents(documents, np.flatnonzero(mark_labelled(taught)))
                     runs["texts"] = text_digests(lesson)
@@ -168,7 +166,7 @@ class Job:
                             f"{plural(blind, 'document')} to learn from {'was' if blind == 1 else 'were'}",
                         )
             on = {} if method.learns == "nothing" or kept_stages else machine()
-            training = {**record(self.method, start.options, on, __version__, **runs), **trained.training}
+            training = {**record(self.method, start["options"], on, __version__, **runs), **trained.training}
             tagger = self._confident(replace(self._fused(trained), training=training), documents, arguments, gold, rows)
             if self.folder and steps.folder and steps.writes:
                 _write(tagger, self.folder, steps.folder, overwrite=self.overwrite)
@@ -188,18 +186,10 @@ class Job:
         return find_method(self.method).continues == "encoder"
 
     def _check_folder(self, folder: Path) -> None:
-        """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
+        """Raise ConfigError or TagwrightError unless a tagger may be saved here."""
         if folder.name in ("", ".."):
             raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
         check_replaceable(folder, KIND, overwrite=self.overwrite)
-        files = [*self.files, self.labels, self.keywords, self.reviews]
-        for replaced in (folder, training_folder(folder)):
-            for file in files:
-                if isinstance(file, str | Path) and str(file) != "-" and lies_in(file, replaced):
-                    another = option("output", python="output")
-                    raise ConfigError(
-                        f"{file}: is inside {replaced}, which is replaced; move it, or give another {another}"
-                    )
 
     def _base(self, documents: Sequence[Document]) -> Tagger | None:
         """The tagger to continue from, over the given labels if any."""
@@ -276,19 +266,22 @@ class Job:
             raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
         return gold
 
-    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, arguments: Mapping[str, Any]) -> Start:
+    def _start(
+        self, documents: Sequence[Document], vocabulary: Vocabulary, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return what must not change between start and resumption; without a folder there is none."""
         options = options_of(self.config)
         functions = {name: function for name in FUNCTIONS if (function := getattr(self, name))}
         options |= {name: getattr(each, "__qualname__", type(each).__qualname__) for name, each in functions.items()}
         if self.folder is None:
-            return Start(self.method, options, {})
+            return {"method": self.method, "options": options, "data": {}}
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
         data = {"documents": texts, "labels": digest(vocabulary)}
         data |= {name: _digest(value) for name, value in arguments.items() if name not in ("model", *FUNCTIONS)}
         if self.pairs:  # it may hold all documents: what it yields tells more, in less time
             data["pairs"] = digest(islice(self.pairs(0), 1000))
-        return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}))
+        data |= {"model": _identity(self.model)} if self.model else {}
+        return {"method": self.method, "options": options, "data": data}
 
     def _fused(self, tagger: Tagger) -> Tagger:
         """Add the stages of the zero-shot method and of other taggers, if asked for."""
@@ -336,7 +329,7 @@ FUNCTIONS = ("loss", "pairs")
 ARGUMENTS_OF_A_JOB = tuple(
     argument.name
     for argument in fields(Job)
-    if argument.init and argument.name not in ("method", "config", "documents", "files", "labels")
+    if argument.init and argument.name not in ("method", "config", "documents", "labels")
 )
 "Arguments that `tagwright.train` takes by name beside the method's options."
 

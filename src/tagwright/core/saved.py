@@ -278,10 +278,6 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def digest(file: Path) -> str:
-    """Return a checksum of a file, hexadecimal. Raises ModelError when it cannot be read."""
-    try:
-        with file.open("rb") as opened:
-            checksum = hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=16))
-    except OSError as error:
-        raise ModelError(f"{file}: cannot be read ({error.strerror}); save the model again") from None
-    return checksum.hexdigest()
+    """Return a checksum of a file, hexadecimal."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, partial(hashlib.blake2b, digest_size=16)).hexdigest()

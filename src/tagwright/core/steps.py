@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -136,22 +136,11 @@ class Steps:
         return self.resume and self.folder is not None and (self.folder / NAME).is_file()
 
 
-@dataclass(frozen=True)
-class Start:
-    """The identity of a training, which must not change when it is resumed.
-
-    options: plain values. data: `digest`s of the training data by name.
-    """
-
-    method: str
-    options: Mapping[str, Any]
-    data: Mapping[str, str]
-
-
 @contextlib.contextmanager
-def open_steps(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
+def open_steps(output: Path | None, start: Mapping[str, Any], *, resume: bool) -> Iterator[Steps]:
     """Yield the store of a training's steps, in the folder OUTPUT.training; the caller removes it after saving.
 
+    start: plain JSON, all that must not change when it is resumed: its method, options, and `digest`s of its data.
     Without an output nothing is stored. An interrupted training leaves the folder; where there is nothing to resume, or
     its data or options are refused, as they would be again, it is not left. The folder is locked until the caller is
     done. Raises ConfigError if the folder holds a training with other options or data, or one and resume is False;
@@ -227,23 +216,23 @@ def _say(text: str) -> None:
     sys.stderr.write(escape_controls(f"tagwright: {text}\n"))
 
 
-def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
+def _prepare(folder: Path, start: Mapping[str, Any], *, resume: bool) -> None:
     check_replaceable(folder, KIND, parts=(NAME, LOG))
     if _waits(folder):
         if not resume:
             problem = f"a training is not finished; continue it with {option('resume', python='resume=True')}"
             raise ConfigError(f"{folder}: {problem}, or remove this folder")
-        before, now = read_manifest(folder, KIND), json.loads(json.dumps(asdict(start)))
+        before, now = read_manifest(folder, KIND), json.loads(json.dumps(start))
         _check_resumed(folder, {name: before.get(name) for name in now}, now)
     elif resume:
         _say(f"{folder}: no training to resume; starting anew")
     manifest = folder / "manifest.json"
     if manifest.is_file():
         with replace_file(manifest) as file:
-            write_manifest_file(file, KIND, asdict(start))
+            write_manifest_file(file, KIND, start)
     else:
         with replace_folder(folder, KIND) as new:
-            write_manifest(new, KIND, asdict(start))
+            write_manifest(new, KIND, start)
 
 
 def _waits(folder: Path) -> bool:

@@ -221,23 +221,6 @@ def test_an_output_that_is_something_else_is_refused_before_training(data: list[
         run("train", "rts", *data, "--output", str(tmp_path))
 
 
-@pytest.mark.parametrize("folder", ["M", "M.training"])
-@pytest.mark.parametrize("given", ["docs", "--labels", "--config", "--keywords", "--reviews"])
-def test_a_file_to_read_that_lies_in_the_output_is_refused(
-    data: list[str], tmp_path: Path, folder: str, given: str
-) -> None:
-    method = {"--keywords": "depl", "--reviews": "auto"}.get(given, "svm")
-    name = str(tmp_path / folder / "mine")
-    refusal = rf"{folder}.mine: is inside .*{folder}, which is replaced"
-    if given == "--config":  # it is read before anything else, so it is there: where M should be, M is no tagger
-        (tmp_path / folder).mkdir()
-        Path(name).write_text("")
-        refusal = refusal if folder != "M" else "M: exists and is not a saved tagger"
-    arguments = [name, *data[1:]] if given == "docs" else [*data, given, name]
-    with pytest.raises(TagwrightError, match=refusal):
-        run("train", method, *arguments, "--output", str(tmp_path / "M"), "--overwrite")
-
-
 def killed(*arguments: str, settings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A training that stops in its second step, with a checkpoint."""
     original = loop._Run._evaluate

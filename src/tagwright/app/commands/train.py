@@ -98,7 +98,6 @@ def train(
             method, values_of(config, settings), job.language, paper=paper, published_code=published_code
         ),
         documents=(lambda: inputs.read(docs, reading, job)) if docs else (),
-        files=[*docs, *filter(None, [config])],
         **vars(job),
     ).run()
     print(escape_controls(f"saved {job.output}"))
