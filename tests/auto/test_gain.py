@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tagwright.auto import gain
-from tagwright.auto.gain import Shift, gain_on_new, recorded_gain, unlikeness
+from tagwright.auto.gain import Shift, gain_on_new, unlikeness
 from tagwright.auto.ranker import BASE, CombinerOptions, Examples, fit_combiner, train_ranker
 from tagwright.combining.candidate_features import Features
 from tagwright.types import Run
@@ -79,7 +79,3 @@ def test_it_is_trusted_less_only_where_others_are_unlike_and_may_lose_and_a_line
     assert gain.fit_trusted(examples, options, unsure, Shift(1.0, 100)).trust == 0.5
     assert gain.fit_trusted(examples, options, gained + np.tile([0.3, -0.2], 10), Shift()).trust == 0.5  # loses .05
     assert "what is learned counts 50%, the sum the rest: in full, -" in caplog.text
-
-
-def test_the_record_of_a_former_version_says_nothing() -> None:
-    assert recorded_gain({"auto": {"nDCG@5": {}}}) == recorded_gain({}) == ""

@@ -26,7 +26,7 @@ def test_to_label_more_is_advised_where_that_doubles_what_is_labelled() -> None:
 
 def test_the_pages_that_are_named_are_there() -> None:
     titles = {path.read_text(encoding="utf-8").partition("\n")[0] for path in PAGES.rglob("*.md")}
-    for text in (next_step(0), advise(0).why, advise(99).why):
+    for text in (next_step(0), advise(0)["why"], advise(99)["why"]):
         (title,) = re.findall(r'page "(.*)"', text)
         assert f"# {title}" in titles
 

@@ -112,13 +112,6 @@ def test_suggestions_are_judged_by_the_gold_labels_of_their_document() -> None:
     assert judged.top(1).documents == 2
 
 
-@pytest.mark.parametrize("confidence", [[0.5], [0.5, 1.5], [0.5, float("nan")]])
-def test_confidences_that_are_none_are_refused(confidence: list[float]) -> None:
-    run = Run.from_rows([{1: 0.9, 0: 0.8}])
-    with pytest.raises(ValueError, match="confidence"):
-        Judged.of(run, np.array(confidence), run)
-
-
 def made_up(documents: int, seed: int, shift: float) -> Judged:
     """Suggestions that are right with the probability that is called `shift` too high."""
     rng = np.random.default_rng(seed)

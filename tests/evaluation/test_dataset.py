@@ -56,11 +56,9 @@ def test_a_run_file_is_aligned_with_what_is_scored(task: dataset.EvaluationSet, 
 def test_the_ceilings_of_a_tagger(task: dataset.EvaluationSet) -> None:
     """The text of the first document names both of its labels; that of the bank does not name rain: 2 of 3."""
     config = zero_shot.Config(stages=("exact_match",), language="english")
-    found = dataset.ceilings(zero_shot.fit(LABELS, config), task)
-    assert {name: stage["R"] for name, stage in found.stages.items()} == pytest.approx(
-        {"exact_match": 2 / 3, "union": 2 / 3}
-    )
-    assert (found.documents, found.missed) == (2, {2: 1})
+    stages, missed = dataset.ceilings(zero_shot.fit(LABELS, config), task)
+    assert {name: stage["R"] for name, stage in stages.items()} == pytest.approx({"exact_match": 2 / 3, "union": 2 / 3})
+    assert missed == {2: 1}
 
 
 def test_documents_that_were_trained_on_are_reported(caplog: pytest.LogCaptureFixture) -> None:

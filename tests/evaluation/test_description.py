@@ -97,8 +97,8 @@ def test_methods_need_what_they_learn_from() -> None:
 def test_labels_decide_with_which_method_to_begin() -> None:
     papers = [Document(str(number), sections=(Section("", 1, ("word " * 2000,)),)) for number in range(20)]
     labelled = [replace(paper, labels=("bee",)) for paper in papers]
-    assert describe([*papers, *labelled[:19]], LABELS).advice.method == "zero_shot"
-    assert describe(labelled, LABELS).advice.method == "auto"
+    assert describe([*papers, *labelled[:19]], LABELS).advice["method"] == "zero_shot"
+    assert describe(labelled, LABELS).advice["method"] == "auto"
 
 
 def test_many_metadata_fields_do_not_hide_the_advice() -> None:

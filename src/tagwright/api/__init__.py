@@ -24,7 +24,7 @@ from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 if TYPE_CHECKING:  # loading a tagger needs no evaluation and no method
-    from tagwright.api.evaluating import EvaluationArguments
+    from tagwright.api.evaluating import EvaluationRules
     from tagwright.evaluation import dataset
     from tagwright.evaluation.scores import Scores
     from tagwright.evaluation.significance import Comparisons
@@ -147,7 +147,7 @@ def evaluate(
     train: Texts | None = None,
     measures: Sequence[str] | None = None,
     progress: bool = True,
-    **rules: Unpack[EvaluationArguments],
+    **rules: Unpack[EvaluationRules],
 ) -> Scores:
     """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
 
@@ -186,7 +186,7 @@ def compare(
     train: Texts | None = None,
     measures: Sequence[str] | None = None,
     progress: bool = True,
-    **rules: Unpack[EvaluationArguments],
+    **rules: Unpack[EvaluationRules],
 ) -> Comparisons:
     """Compare taggers or runs, pair by pair, by paired tests: `compare(one, other, ..., documents)`.
 
@@ -226,7 +226,7 @@ def report(
     labels: Labels | None = None,
     train: Texts | None = None,
     progress: bool = True,
-    **rules: Unpack[EvaluationArguments],
+    **rules: Unpack[EvaluationRules],
 ) -> Scores | Comparisons:
     """Write the page of `evaluate --report` or, for several taggers or runs, of `compare --report`; return the numbers.
 
@@ -255,11 +255,11 @@ def report(
         return compared
 
 
-def _check_rules_of_runs(rules: EvaluationArguments) -> None:
+def _check_rules_of_runs(rules: EvaluationRules) -> None:
     """Raise UnknownOptionError for an unknown argument, ConfigError for conditions, which need documents."""
-    from tagwright.api.evaluating import EvaluationArguments
+    from tagwright.api.evaluating import EvaluationRules
 
-    check_names(rules, EvaluationArguments.__annotations__)
+    check_names(rules, EvaluationRules.__annotations__)
     arranged = rules.get("per_branch") or rules.get("hierarchy", "ranked") != "ranked"
     if arranged or rules.get("only") or rules.get("without"):
         raise ConfigError("conditions on labels need documents; give them, with their labels, in place of a run")
@@ -287,14 +287,14 @@ def _suggest_for_each(
     y: Iterable[Any] | None,
     labels: Labels | None,
     train: Texts | None,
-    rules: EvaluationArguments,
+    rules: EvaluationRules,
     measures: Sequence[str] | None = None,
 ) -> tuple[dataset.EvaluationSet, dict[str, Run]]:
     """The evaluation set, and what each tagger and run suggests for it."""
-    from tagwright.api.evaluating import EvaluationArguments, read_evaluation_set
+    from tagwright.api.evaluating import EvaluationRules, read_evaluation_set
     from tagwright.evaluation import dataset
 
-    check_names(rules, EvaluationArguments.__annotations__)
+    check_names(rules, EvaluationRules.__annotations__)
     taggers = [each for each in found.values() if isinstance(each, Tagger)]
     if taggers:
         vocabulary = taggers[0].vocabulary

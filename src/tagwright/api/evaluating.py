@@ -32,12 +32,6 @@ class EvaluationRules(TypedDict, total=False):
     propensity: str
 
 
-class EvaluationArguments(EvaluationRules, total=False):
-    """The same, with what is read from files."""
-
-    label_filter: Path | None
-
-
 def read_evaluation_set(
     corpus: Corpus,
     vocabulary: Vocabulary,

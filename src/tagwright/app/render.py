@@ -26,7 +26,6 @@ from tagwright.graph.network import Coverage
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
-    from tagwright.evaluation.dataset import Ceilings
     from tagwright.tagger import Tagger
 
 WIDTH = 100
@@ -96,16 +95,10 @@ def print_scores(scores: Scores, *, as_json: bool) -> None:
         show_table(slice_rows(scores), "the same, by kinds of documents and labels")
 
 
-def print_comparison(
-    compared: Comparisons, runs: Mapping[str, Path | str], gains: Mapping[str, str], *, as_json: bool
-) -> None:
-    """Print a comparison of runs.
-
-    runs: name -> file, or what it is. gains: name -> what its training said of new documents.
-    """
+def print_comparison(compared: Comparisons, runs: Mapping[str, Path | str], *, as_json: bool) -> None:
+    """Print a comparison of runs. runs: name -> file, or what it is."""
     if as_json:
-        repeated = {"gains": {name.lower(): gain for name, gain in gains.items()}} if gains else {}
-        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json(), **repeated})
+        print_json({"runs": {name.lower(): str(run) for name, run in runs.items()}, **compared.to_json()})
         return
     for name, run in runs.items():
         print(escape_controls(f"{name}  {run}"))
@@ -113,27 +106,35 @@ def print_comparison(
         title = f"{plural(compared.documents, 'document')}; * marks p of 0.05 or less (Holm)"
         show_table(significance.comparison_rows(pair), title)
         _wrap_text(significance.who_is_better(pair), 0)
-    for name, said in gains.items():
-        _wrap_text(f"{name}, when it was trained: gain on new documents {said}", 0)
     _wrap_text(f"p: {significance.MEANING_OF_P}", 0)
 
 
-def print_ceilings(reached: "Ceilings", tagger: "Tagger", *, as_json: bool) -> None:
-    """Print the recall ceiling of each stage, the gold labels that no stage finds, and how stages are combined."""
+def print_ceilings(
+    stages: Mapping[str, Mapping[str, float]],
+    missed: Mapping[int, int],
+    documents: int,
+    tagger: "Tagger",
+    *,
+    as_json: bool,
+) -> None:
+    """Print the recall ceiling of each stage, the gold labels that no stage finds, and how stages are combined.
+
+    stages, missed: see `dataset.ceilings`. documents: their number.
+    """
     vocabulary, combined = tagger.vocabulary, tagger.description
     if as_json:
-        missed = [{"label": vocabulary[label].id, "times": times} for label, times in reached.missed.items()]
-        print_json({"documents": reached.documents, "stages": reached.stages, "missed": missed, "combined": combined})
+        listed = [{"label": vocabulary[label].id, "times": times} for label, times in missed.items()]
+        print_json({"documents": documents, "stages": stages, "missed": listed, "combined": combined})
         return
     rows = [["stage", *(f"first {k}" for k in CEILING_DEPTHS), "all", "candidates"]]
-    for name, stage in reached.stages.items():
+    for name, stage in stages.items():
         size, *shares = stage.values()
         rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{size:,.0f}"])
-    show_table(rows, f"{plural(reached.documents, 'document')}, % of the gold labels found")
-    if reached.missed:
-        distinct, occurrences = plural(len(reached.missed), "gold label"), plural(sum(reached.missed.values()), "time")
+    show_table(rows, f"{plural(documents, 'document')}, % of the gold labels found")
+    if missed:
+        distinct, occurrences = plural(len(missed), "gold label"), plural(sum(missed.values()), "time")
         print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
-    for label, times in islice(reached.missed.items(), 10):
+    for label, times in islice(missed.items(), 10):
         print(escape_controls(f"  {times:>5} x {one_line(vocabulary[label].name)}  [{one_line(vocabulary[label].id)}]"))
     print(escape_controls(f"Weights: {combined}"))
 
@@ -147,8 +148,8 @@ def print_description(described: Description, *, as_json: bool) -> None:
     for title, lines in (("Worth a look", described.warnings), ("Methods", described.methods)):
         print(escape_controls(f"\n{title}"))
         print("\n".join(f"  {escape_controls(one_line(line))}" for line in lines) or "  nothing")
-    print(f"\nTo begin with: {described.advice.method}\n  tagwright {described.advice.command}")
-    _wrap_text(described.advice.why, 2)
+    print(f"\nTo begin with: {described.advice['method']}\n  tagwright {described.advice['command']}")
+    _wrap_text(described.advice["why"], 2)
 
 
 def _wrap_text(text: str, indent: int) -> None:

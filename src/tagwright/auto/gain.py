@@ -1,8 +1,6 @@
 """Estimate from labelled documents by how much a tagger is better on new ones, which may be unlike these."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -92,21 +90,9 @@ def fit_trusted(examples: Examples, options: CombinerOptions, fixed: Doubles, sh
 
 
 def record_gain(gain: Score, shift: Shift, trust: float) -> dict[str, float]:
-    """Return what the record of a training keeps, for `recorded_gain`. trust: how much of what was learned counts."""
+    """Return what the record of a training keeps. trust: how much of what was learned counts."""
     kept = {**gain.to_json(), "unlike": shift.unlike, "others": shift.others, "trust": trust}
     return {name: round(value, 4) for name, value in kept.items()}
-
-
-def recorded_gain(training: Mapping[str, Any]) -> str:
-    """Say what the record of a training keeps; empty where it keeps no gain, as before 0.11.
-
-    >>> recorded_gain({"auto": {"gain": record_gain(Score(0.1, 0.05, 0.15), Shift(), 1.0)}})
-    '+5.0 to +15.0 points (95% interval), if these are like the labelled ones'
-    """
-    kept = next((each["gain"] for name in ("combined", "auto") if "gain" in (each := training.get(name, {}))), None)
-    if kept is None:
-        return ""
-    return say_gain(Score(kept["value"], kept["low"], kept["high"]), Shift(kept["unlike"], kept["others"]))
 
 
 def say_gain(gain: Score, shift: Shift) -> str:

@@ -4,19 +4,8 @@ Two methods are the best to begin with: zero_shot, and `auto` from twenty labell
 compares the methods, also those that are the best at one thing, with their figures.
 """
 
-from dataclasses import dataclass
-
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than fixed weights of the stages on most corpora."
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """A method to use. command: the arguments of `tagwright` that run it. why: the reason, as part of a sentence."""
-
-    method: str
-    command: str
-    why: str
 
 
 def next_step(labelled: int) -> str:
@@ -38,10 +27,10 @@ def next_step(labelled: int) -> str:
     )
 
 
-def advise(labelled: int) -> Advice:
-    """Return the method to begin with for this number of labelled documents.
+def advise(labelled: int) -> dict[str, str]:
+    """Return the method to begin with for this number of labelled documents, the command that runs it, and why.
 
-    >>> advise(19).method, advise(20).method
+    >>> advise(19)["method"], advise(20)["method"]
     ('zero_shot', 'auto')
     """
     page = 'page "Which method when"'  # by its title, since pages are not installed
@@ -50,9 +39,9 @@ def advise(labelled: int) -> Advice:
             f"fewer than {FEW_LABELLED} labelled documents (here {labelled}): no method that is trained without labels "
             f"is clearly better in the first five ({page})"
         )
-        return Advice("zero_shot", "suggest DOCS... --labels FILE", why)
+        return {"method": "zero_shot", "command": "suggest DOCS... --labels FILE", "why": why}
     why = (
         f"{FEW_LABELLED} labelled documents or more (here {labelled:,}): it learns from them how far to trust each "
         f"stage, the SVM among them, and is better than any method alone ({page})"
     )
-    return Advice("auto", "train auto DOCS... --labels FILE --output DIR", why)
+    return {"method": "auto", "command": "train auto DOCS... --labels FILE --output DIR", "why": why}

@@ -43,15 +43,7 @@ class Judged:
 
     @classmethod
     def of(cls, run: Run, confidence: NDArray[np.floating], gold: Run) -> Self:
-        """Judge the suggestions of a run by the gold labels.
-
-        confidence: (suggestions,) in the order of the run. Raises ValueError for another number of confidences, or one
-        that is not from 0 to 1.
-        """
-        if confidence.shape != run.labels.shape:
-            raise ValueError(f"{len(confidence)} confidences for {len(run.labels)} suggestions")
-        if not ((confidence >= 0) & (confidence <= 1)).all():
-            raise ValueError("a confidence is not a number from 0 to 1")
+        """Judge the suggestions of a run by the gold labels. confidence: (suggestions,) in the order of the run."""
         return cls(np.diff(gold.indptr), run.rows, run.ranks, confidence.astype(np.float64), run.held_by(gold))
 
     @property

@@ -4,7 +4,7 @@ import logging
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -304,20 +304,11 @@ def ancestors_in(vocabulary: Vocabulary) -> Any:
     return ancestors(vocabulary.links) if len(vocabulary.links.labels) else None
 
 
-class Ceilings(NamedTuple):
-    """Recall ceilings of a tagger.
+def ceilings(tagger: Tagger, data: EvaluationSet) -> tuple[dict[str, dict[str, float]], dict[int, int]]:
+    """Measure the share of gold labels among the candidates of each retriever, and of all together, the union.
 
-    documents: the number that was scored. stages: retriever, or "union" -> `metrics.ceiling`. missed: label -> number
-    of documents for which it is gold and no candidate, largest first.
+    Returns `metrics.ceiling` by retriever, or "union", and `metrics.count_unreached`.
     """
-
-    documents: int
-    stages: Mapping[str, Mapping[str, float]]
-    missed: Mapping[int, int]
-
-
-def ceilings(tagger: Tagger, data: EvaluationSet) -> Ceilings:
-    """Measure the share of gold labels among the candidates of each retriever, and of all together, the union."""
     parts: dict[str, list[Run]] = {}
     for batch in data.batches():
         pool = tagger.candidates(batch)
@@ -325,4 +316,4 @@ def ceilings(tagger: Tagger, data: EvaluationSet) -> Ceilings:
             parts.setdefault(name, []).append(run)
     runs = {name: data.restrict(Run.concat(batches)) for name, batches in parts.items()}
     stages = {name: ceiling(run, data.gold) for name, run in runs.items()}
-    return Ceilings(len(data.gold), stages, count_unreached(runs["union"], data.gold, len(data.vocabulary)))
+    return stages, count_unreached(runs["union"], data.gold, len(data.vocabulary))

@@ -11,7 +11,7 @@ from tagwright.core.display import plural
 from tagwright.data.corpus import folded_key
 from tagwright.data.subjects import with_sources
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.advice import Advice, advise
+from tagwright.evaluation.advice import advise
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions, find_unfound
 from tagwright.text.language import AUTO
 from tagwright.text.words import fold
@@ -33,14 +33,14 @@ class Description:
 
     facts: name -> number or text. warnings: a sentence for each likely problem. methods: for each method whether it can
     learn from these data. fields: metadata field -> whether its values join documents, those that do first. advice: the
-    method to begin with.
+    method to begin with, see `advise`.
     """
 
     facts: Mapping[str, int | float | str]
     warnings: tuple[str, ...]
     methods: tuple[str, ...]
     fields: Mapping[str, bool]
-    advice: Advice
+    advice: Mapping[str, str]
 
 
 def describe(documents: Iterable[Document], labels: Vocabulary | None, *, brief: bool = False) -> Description:

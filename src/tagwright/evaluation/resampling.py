@@ -19,8 +19,6 @@ from tagwright.types import Doubles, Mask, Run
 class Score(float):
     """The value of a measure, a number, with its 95% interval; the documents are a random sample of all possible ones.
 
-    A score equals a number of the same value, and another score of the same value and interval.
-
     value: of the measure, from 0 to 1, or a difference from -1 to 1. low, high: the ends of the interval.
 
     >>> score = Score(0.5, 0.25, 0.75)
@@ -39,17 +37,6 @@ class Score(float):
 
     def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]  # to copy and pickle the interval
         return self.value, self.low, self.high
-
-    def __eq__(self, other: object) -> bool:
-        """Compare two scores with their intervals, a score and a number by value."""
-        if isinstance(other, Score):
-            return self.__getnewargs__() == other.__getnewargs__()
-        return float.__eq__(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other if isinstance(other, Score) else float.__ne__(self, other)
-
-    __hash__ = float.__hash__
 
     @property
     def value(self) -> float:

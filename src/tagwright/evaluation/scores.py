@@ -144,12 +144,10 @@ def evaluate(
     Slices have no macro-F1, which averages over labels of the whole ranking, and no hierarchical measures, whose labels
     are outside the slice too. Logs a warning for fewer than ten documents, whose intervals say little. Raises
     InputError when there is no document, or one without gold labels; ConfigError for a measure that cannot be
-    computed; ValueError for a run or lengths of other documents.
+    computed; ValueError for a run of other documents.
     """
     check_runs(gold, run)
     inputs = MeasureInputs.of([run, gold], measures, train, above, propensity)
-    if lengths is not None and len(lengths) != len(gold):
-        raise ValueError(f"{len(lengths)} lengths for {len(gold)} documents")
     whole = _estimates(inputs, run, gold, samples, seed)
     if labels:
         share = metrics.label_coverage(run, labels, 10)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.app.conftest import Command
 
-from tagwright import load, zero_shot
+from tagwright import zero_shot
 from tagwright.core.versions import put_in_use
 
 
@@ -52,12 +51,3 @@ def test_saved_taggers_are_compared_with_each_other_and_with_runs(models: Path, 
     assert (round(of["BC"]["a"], 4), round(of["BC"]["b"], 4)) == (1.0, 0.6667)
     assert of["AC"]["a"] == of["AC"]["b"]
     assert "got 1: --run" in run("compare", "docs.jsonl", "--model", "models/new").err
-
-
-def test_compare_repeats_the_gain_to_expect_that_a_training_said(models: Path, run: Command, desk: Path) -> None:
-    gain = {"value": 0.1, "low": -0.05, "high": 0.25, "unlike": 0.0, "others": 0, "trust": 1.0}
-    replace(load(models / "new"), training={"auto": {"gain": gain}}).save(desk / "gained")
-    command = ("compare", "docs.jsonl", "--model", "models/old", "--model", "gained")
-    said = "-5.0 to +25.0 points (95% interval), if these are like the labelled ones"
-    assert f"B, when it was trained: gain on new documents {said}" in " ".join(run(*command).out.split())
-    assert json.loads(run(*command, "--json").out)["gains"] == {"b": said}

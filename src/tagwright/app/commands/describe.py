@@ -48,7 +48,7 @@ def describe(
         task = read_evaluation_set(
             corpus, shown_names.in_languages_of(corpus, chosen, tagger.vocabulary), **vars(scoring)
         )
-        render.print_ceilings(dataset.ceilings(tagger, task), tagger, as_json=as_json)
+        render.print_ceilings(*dataset.ceilings(tagger, task), len(task.gold), tagger, as_json=as_json)
     else:
         labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None
         described = description.describe(corpus, labels, brief=not as_json)

@@ -100,7 +100,7 @@ def evaluate(
         tuned, compared = dataset.tune(tagger, suggested, task, tune)
         if output:
             tuned.save(output, overwrite=bool(itself))
-        render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, {}, as_json=as_json)
+        render.print_comparison(compared, {"A": "one threshold", "B": "thresholds of labels"}, as_json=as_json)
         return
     if per_label:
         scores.write_label_scores(
@@ -132,7 +132,6 @@ def compare(
     """Compare runs and taggers on the same documents, pair by pair: differences, intervals, paired tests."""
     from tagwright.api import evaluating
     from tagwright.app import inputs, render, shown_names
-    from tagwright.auto.gain import recorded_gain
     from tagwright.evaluation import dataset
     from tagwright.evaluation.report import page
     from tagwright.evaluation.significance import run_names
@@ -163,9 +162,7 @@ def compare(
     if report:
         notes = {**{name: str(file) for name, file in sources.items()}, **_origin(task, docs, labels or files[-1])}
         page.write_page(page.comparison_page(comparison, notes), report)
-    said = {name: recorded_gain(tagger.training) for name, tagger in zip(names[len(run) :], taggers, strict=True)}
-    gains = {name: gain for name, gain in said.items() if gain}
-    render.print_comparison(comparison, sources, gains, as_json=as_json)
+    render.print_comparison(comparison, sources, as_json=as_json)
 
 
 def _refuse(problems: Mapping[str, object]) -> None:
