@@ -252,18 +252,6 @@ def test_a_method_that_reads_no_labels_is_made_once_for_its_thresholds(monkeypat
     np.testing.assert_array_equal(classifier.predict(TEXTS), indicator())  # each label is named where it is right
 
 
-def test_a_search_finds_the_least_confidence(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"encoder": str(tiny_encoder(tmp_path / "tiny")), "language": "english"}
-    names = [*NAMES, *(f"Stone {number}" for number in range(100))]
-    gold = MultiLabelBinarizer(classes=names).fit_transform(Y)
-    classifier = TaggerClassifier(labels=names, **options)
-    search = GridSearchCV(
-        classifier, {"min_confidence": [0.0, 1.0], "best_cut": [False, True]}, cv=2, scoring="f1_micro"
-    )
-    assert search.fit(TEXTS, gold).best_params_["min_confidence"] == 0.0  # nothing is as sure as 1
-    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
-
-
 @pytest.mark.usefixtures("quick_auto")
 @pytest.mark.parametrize("method", ["zero_shot", "svm", "auto"])
 def test_a_search_over_confidences_with_three_labels(method: str) -> None:

@@ -91,13 +91,6 @@ def test_suggest_explains_with_pieces_of_the_text(run: Command, tiny: str) -> No
     assert re.search(r"^ +\+\d+\.\d\d  dense #\d: ", text, re.MULTILINE)
 
 
-def test_suggested_run_files_can_be_scored(run: Command, desk: Path) -> None:
-    (desk / "run.jsonl").write_text(answer(run, "suggest", *ON, *WORDS, "--format", "jsonl"))
-    found = json.loads(answer(run, "evaluate", *ON, "--run", "run.jsonl", "--json"))
-    assert found["measures"]["P@1"]["value"] == 1
-    assert found == json.loads(answer(run, "evaluate", *ON, *WORDS, "--json"))
-
-
 def test_runs_and_qrels_of_trec_are_scored_like_runs_and_gold_labels_of_our_own(run: Command, desk: Path) -> None:
     (desk / "run.trec").write_text(answer(run, "suggest", *ON, *WORDS, "--format", "trec"))
     assert (desk / "run.trec").read_text().startswith("1 Q0 bee 1 ")
@@ -199,14 +192,6 @@ def test_a_language_model_is_added_to_a_saved_tagger(run: Command, desk: Path, m
         refused = run(*on, "--set", setting)
         assert (refused.code, "--set can only add a language model" in refused.err) == (2, True)
     assert 'did you mean "llm.weight"?' in run(*on, "--set", "llm.wait=2").err
-
-
-def test_a_document_is_not_suggested_for_itself(run: Command) -> None:
-    write("self.jsonl", [{"id": "bee", "title": "Bees and banks", "labels": ["bank"]}])
-    on = ("self.jsonl", "--labels", "labels.jsonl", *WORDS)
-    assert "[bee]" in answer(run, "suggest", *on)
-    assert "[bee]" not in answer(run, "suggest", *on, "--exclude-self")
-    assert json.loads(answer(run, "evaluate", *on, "--exclude-self", "--json"))["measures"]["P@1"]["value"] == 1
 
 
 def test_a_saved_tagger_suggests_over_its_own_or_other_labels(run: Command, desk: Path) -> None:
@@ -340,11 +325,6 @@ def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
     assert set(found["stages"]) == {"exact_match", "tfidf", "union"}
 
 
-def test_candidates_prints_what_no_stage_reaches(run: Command) -> None:
-    text = answer(run, "describe", "--candidates", *ON, *WORDS)
-    assert "No stage reaches 1 gold label, 1 time in all; most often:\n      1 x Bees  [bee]" in text
-
-
 def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     text = answer(run, "describe", "--candidates", *ON, *WORDS)
@@ -371,10 +351,6 @@ def test_options_are_printed_with_what_they_mean(method: str, some: set[str], no
     assert none.isdisjoint(found)
     assert all(each["meaning"] for each in found.values())
     assert f"{next(iter(some))} = " in answer(run, "train", method, "--options")
-
-
-def test_a_method_may_be_spelled_with_a_hyphen(run: Command) -> None:
-    assert answer(run, "train", "zero-shot", "--options") == answer(run, "train", "zero_shot", "--options")
 
 
 def test_options_are_printed_with_those_of_the_paper(run: Command) -> None:

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -228,15 +227,6 @@ def test_nul_characters_become_blanks(run: Command) -> None:
     assert out.splitlines()[1].startswith("n\t1\tbee\t\tBees\t")
 
 
-@pytest.mark.parametrize("option", ["--report", "--per-label"])
-@pytest.mark.parametrize("place", ["docs.jsonl/x", "folder", "/proc/x"])
-def test_an_output_that_cannot_be_written_is_named(run: Command, desk: Path, option: str, place: str) -> None:
-    (desk / "folder").mkdir()
-    before = sorted(desk.iterdir())
-    assert refusal(run, "evaluate", *ON, *RUN, option, place).startswith(f"{place}: cannot be written")
-    assert sorted(desk.iterdir()) == before
-
-
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full, a disk that is always full")
 @pytest.mark.parametrize("option", ["--report", "--per-label"])
 def test_a_full_disk_is_said_and_a_device_is_not_replaced(run: Command, desk: Path, option: str) -> None:
@@ -279,23 +269,6 @@ def test_an_interrupted_command_says_so_and_keeps_what_it_printed(
     outcome = run("suggest", *ON, *WORDS, "--format", "tsv")
     assert (outcome.code, outcome.err) == (130, "tagwright: interrupted\n")
     assert outcome.out.splitlines()[1].startswith("1\t1\tbee\t\tBees\t")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs signals")
-def test_a_signal_interrupts_a_real_run() -> None:
-    with subprocess.Popen(
-        [*TAGWRIGHT, "suggest", "-", "--labels", "labels.jsonl", *WORDS],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    ) as waiting:
-        assert waiting.stdin is not None
-        lines = (b'{"id": "%d", "title": "bees"}\n' % row for row in range(10_000))
-        waiting.stdin.write(b"".join(lines))  # more than a pipe holds: it has begun to read
-        waiting.stdin.flush()
-        waiting.send_signal(signal.SIGINT)
-        _, err = waiting.communicate()
-    assert (waiting.returncode, err) == (130, b"tagwright: interrupted\n")
 
 
 def test_a_mistake_of_ours_is_not_hidden(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.app.conftest import Command, write
 from tests.app.test_cli import WORDS, answer
-
-from tagwright.data.vocabulary import Vocabulary
 
 ON_LABELS = ("--labels", "labels.jsonl")
 COMMANDS = ("suggest", "evaluate", "describe --candidates", "describe", "read", "describe --graph")
@@ -25,33 +22,6 @@ def test_plain_text_on_standard_input_is_one_document(run: Command, monkeypatch:
     lines = answer(run, "suggest", "-", *ON_LABELS, *WORDS, "-k", "1").splitlines()
     assert lines[0] == "stdin  Honey of the bees"
     assert lines[1].endswith("  Bees  [bee]")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("suggest",),
-        ("evaluate",),
-        ("describe", "--candidates"),
-        ("describe",),
-        ("compare", "--run", "right.jsonl", "--run", "wrong.jsonl"),
-        ("train", "svm", "--output", "model"),
-    ],
-    ids=lambda command: command[0],
-)
-def test_documents_are_checked_before_the_vocabulary_is_read(
-    run: Command, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read(*_: Any, **__: Any) -> Vocabulary:
-        raise AssertionError("the vocabulary is read first")
-
-    monkeypatch.setattr(Vocabulary, "read", read)
-    Path("broken.jsonl").write_text('{"id": 1,')
-    name, *options = command
-    given = [*options[:1], "broken.jsonl", *options[1:]] if name == "train" else ["broken.jsonl", *options]
-    outcome = run(name, *given, *ON_LABELS)
-    assert outcome.code == 2
-    assert outcome.err.startswith("tagwright: broken.jsonl:1: is not JSON")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

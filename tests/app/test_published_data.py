@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 import pytest
 from tests.app.conftest import Command, write
 
 from tagwright.errors import ConfigError
-from tagwright.evaluation.metrics import PROPENSITIES, inverse_propensity, propensity_of
+from tagwright.evaluation.metrics import propensity_of
 
 ITEMS = [("10", "Bee hive"), ("11", "Honey jar"), ("12", "Wax candle"), ("13", "Bee smoker")]
 RANKED = {"10": ["10", "11"], "12": ["12", "13"], "99": ["11", "12"]}
@@ -48,13 +46,6 @@ def test_the_document_itself_counts_unless_it_is_left_out_or_filtered(run: Comma
     assert p_at_1(run, *scored, "--label-filter", "filter_labels_test.txt") == 1.0
 
 
-def test_a_filter_leaves_labels_out_of_a_tagger_s_suggestions_too(run: Command, shop: tuple[str, ...]) -> None:
-    """Each text names what is right; the first two also name themselves, which is left out of them."""
-    words = *shop, "--set", 'stages=["exact_match"]', "--language", "en"
-    assert p_at_1(run, *words) < 1.0
-    assert p_at_1(run, *words, "--label-filter", "filter_labels_test.txt") == 1.0
-
-
 def test_given_candidates_are_ranked_and_no_others(run: Command, shop: tuple[str, ...]) -> None:
     words = *shop, "--set", 'stages=["exact_match"]', "--language", "en"
     lines = [{"paper": "10", "predicted_label": ["11"]}, {"paper": "12", "predicted_label": ["12", "13"]}]
@@ -63,14 +54,6 @@ def test_given_candidates_are_ranked_and_no_others(run: Command, shop: tuple[str
     refused = run("evaluate", *shop, "--run", "run.jsonl", "--candidates", "candidates.json")
     assert refused.code == 2
     assert "leave out one of them" in refused.err
-
-
-@pytest.mark.parametrize("name", PROPENSITIES)
-def test_a_label_of_one_training_document_earns_the_logarithm_of_their_number(name: str) -> None:
-    """(ln N - 1)(B + 1)^A (1 + B)^-A + 1 = ln N, whatever A and B are; rarer ones earn more, common ones less."""
-    rare, one, common = inverse_propensity(np.array([0, 1, 50]), 1000, *propensity_of(name)).tolist()
-    assert one == pytest.approx(math.log(1000))
-    assert rare > one > common > 1
 
 
 def test_constants_are_names_or_numbers(run: Command, shop: tuple[str, ...]) -> None:

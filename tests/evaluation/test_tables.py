@@ -48,20 +48,12 @@ def test_brackets_in_a_title_are_printed_as_they_are() -> None:
     assert "[red]x[/red]" in text
 
 
-def test_no_cell_of_the_table_per_label_is_a_formula(tmp_path: Path) -> None:
-    row = LabelScore(0, 4, 0, 0, 1, 0.0, 0.0, 0.0)
-    write_label_scores([row], [Label("@a", ("=1+1",), notation="-2")], tmp_path / "labels.tsv")
-    assert (tmp_path / "labels.tsv").read_text().splitlines()[
-        1
-    ] == "'@a\t'=1+1\t4\t0\t0\t1\t0.0000\t0.0000\t0.0000\t'-2"
-
-
-def test_the_table_per_label_quotes_names_with_tabs(tmp_path: Path) -> None:
+def test_the_table_per_label_quotes_names_with_tabs_and_holds_no_formula(tmp_path: Path) -> None:
     rows = [LabelScore(1, None, 1, 1, 0, 0.5, 1.0, 2 / 3), LabelScore(0, 4, 0, 0, 1, 0.0, 0.0, 0.0)]
-    labels = [Label("a", ("ants",)), Label("b", ("bees\tand wasps",), notation="595.79")]
+    labels = [Label("@a", ("=ants",), notation="-2"), Label("b", ("bees\tand wasps",), notation="595.79")]
     write_label_scores(rows, labels, tmp_path / "labels.tsv")
     assert (tmp_path / "labels.tsv").read_text().splitlines() == [
         "label\tname\ttrain\ttp\tfp\tfn\tprecision\trecall\tf1\tnotation",
         'b\t"bees\tand wasps"\t\t1\t1\t0\t0.5000\t1.0000\t0.6667\t595.79',
-        "a\tants\t4\t0\t0\t1\t0.0000\t0.0000\t0.0000\t",
+        "'@a\t'=ants\t4\t0\t0\t1\t0.0000\t0.0000\t0.0000\t'-2",
     ]

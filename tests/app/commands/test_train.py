@@ -164,15 +164,6 @@ def _die(run: object) -> None:
     raise RuntimeError("died")
 
 
-def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
-    run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
-    fused = Tagger.load(tmp_path / "M")
-    named = [name for name in fused.stages if name != "dense-2"]  # where a second packaged encoder is installed
-    assert named == ["exact_match", "tfidf", "dense", "trained", "title_match"]
-    right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
-    assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
-
-
 def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
@@ -270,19 +261,6 @@ def test_a_fine_tuning_is_resumed_with_the_tagger_it_was_started_with(
     with pytest.raises(ConfigError, match="was started with other model"):
         run("train", *few, str(tmp_path / "N"), "--resume", settings=["training.validation=0", "training.batch=4"])
     run("train", *few, str(tmp_path / "M"), "--resume", settings=["training.validation=0", "training.batch=4"])
-
-
-def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
-    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments, options = ["rts", *data, "--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
-    killed(*arguments, settings=options, monkeypatch=monkeypatch)
-    with pytest.raises(ConfigError, match=r"M\.training: a training is not finished; continue it with --resume"):
-        run("train", *arguments, settings=options)
-    run(
-        "train", *arguments, "--resume", settings=[*options, "training.checkpoint_seconds=9"]
-    )  # has no part in the weights
-    assert not (tmp_path / "M.training").exists()
 
 
 def test_ctrl_c_says_how_to_go_on(
