@@ -52,10 +52,7 @@ def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) ->
     [
         (("train", "svn", "docs.jsonl"), 'no method "svn"; did you mean "svm"?'),
         (("train", "micoll", "--options"), 'did you mean "micol"?'),
-        (("train", "omikuji", "docs.jsonl"), 'did you mean "svm"?'),  # backends and commands of Annif
         (("train", "index"), 'no method "index"; there are zero_shot, auto, rts,'),
-        (("index", "docs.jsonl"), "did you mean suggest?"),
-        (("run",), "did you mean serve?"),
         (("evalute",), "Did you mean 'evaluate'?"),
         (("xyz",), "No such command 'xyz'. (tagwright --help)"),
     ],

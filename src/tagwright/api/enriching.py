@@ -15,7 +15,7 @@ from tagwright.catalogues.subjects import NewSubject, OfRow, Provenance, suggest
 from tagwright.catalogues.tables import FORMATS, write_table
 from tagwright.core.progress import note
 from tagwright.data.corpus import Corpus
-from tagwright.data.subjects import read_reference, recognise_source
+from tagwright.data.subjects import recognise_source
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, TagwrightError, on_command_line, option
 from tagwright.readers.limits import Reading
@@ -84,12 +84,11 @@ def _rank_reviewed_first(
 ) -> Sequence[NewSubject] | None:
     """The accepted subjects of a document, then those suggestions on which nothing is decided.
 
-    To keep what a record came with writes nothing, nor what an earlier version took a heading of others for.
+    To keep what a record came with writes nothing.
     """
     if (outcome := decided.get(row)) is None:
         return others(row)
     had = {position for _, _, position, _ in names.subjects(corpus[row])}
-    had |= {names.resolve(read_reference(text)[1].partition("--")[0]) for text in corpus[row].labels}
     accepted = [
         NewSubject.of(
             names[names.index[label]], assigned="1" if suggested else "2", date=date, names_in=names_in

@@ -24,12 +24,6 @@ from tagwright.training.config import OF_ENCODER, TrainingConfig, lasting_option
 ARGUMENTS = tuple(dict.fromkeys(name for method in METHODS.values() for name in sorted(method.accepts)))
 "Arguments of a training that only some methods accept."
 
-_OF_ANNIF: Mapping[str, str] = {
-    "ensemble": "auto", "fasttext": "depl", "mllm": "zero_shot", "nn_ensemble": "auto", "omikuji": "svm", "svc": "svm",
-    "tfidf": "zero_shot", "xtransformer": "depl",
-}  # fmt: skip
-"Backends of Annif, and the methods that do their work here."
-
 ZERO_SHOT = "zero_shot"
 
 
@@ -40,7 +34,7 @@ def method_name(method: str) -> str:
     """
     name = canonical(method)
     if registry.method(name) is None:
-        near = _OF_ANNIF.get(name) or find_nearest(name, METHODS, cutoff=0.61)
+        near = find_nearest(name, METHODS, cutoff=0.61)
         hint = f'did you mean "{near}"?' if near else f"there are {', '.join(METHODS)}"
         raise ConfigError(f"no method {show(method)}; {hint}")
     return name

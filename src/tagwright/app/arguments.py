@@ -16,7 +16,7 @@ from tagwright.core.outputs import REPORT, Written, check_kind, check_output
 from tagwright.core.progress import silence, silence_log
 from tagwright.core.versions import in_use
 from tagwright.defaults import MAX_LABELS
-from tagwright.errors import option
+from tagwright.errors import ConfigError, option
 
 Format: TypeAlias = Literal["text", "jsonl", "trec", "tsv", "csv", "xlsx", "label_studio", "argilla"]
 
@@ -306,3 +306,9 @@ def _check_outputs(parameters: Iterable[Parameter], values: Mapping[str, Any]) -
             check_output(values[name], others, option(name), log=mark.log)
             check_kind(values[name], mark.own, option(name), values.get(mark.like))
             others.append(values[name])
+
+
+def refuse(problems: Mapping[str, object]) -> None:
+    """Raise ConfigError for the first problem that there is: options that do not go together, and what to do."""
+    if problem := next((problem for problem, there in problems.items() if there), ""):
+        raise ConfigError(problem)

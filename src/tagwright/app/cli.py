@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -26,12 +25,6 @@ app = typer.Typer(
     "Columns and keys may be id, title, abstract, text and labels (separated by ; or |), or those usual in shops and "
     "library catalogues (name, body, summary, sku; 245$a as title; subject, 650$a as labels); others are metadata.",
 )
-
-_OF_ANNIF: Mapping[str, str] = {
-    "hyperopt": "describe", "index": "suggest", "learn": "serve", "load-vocab": "labels",
-    "optimize": "evaluate", "run": "serve",
-}  # fmt: skip
-"Commands of Annif, and what does their work here."
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
 
@@ -90,8 +83,6 @@ def _arguments(given: list[str]) -> list[str]:
     """The arguments, once the commands of other packages that they need are added."""
     arguments = given or ["--help"]
     first = arguments[0]
-    if first in _OF_ANNIF:
-        raise TagwrightError(f"no command {first}, which is Annif's; did you mean {_OF_ANNIF[first]}?")
     others = [point.name for point in find_registered("commands")] if first == "--help" else {first} - {*COMMANDS}
     for name in others:
         try:

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, suppress
@@ -125,15 +126,9 @@ def cache_limit() -> int:
     text = os.environ.get("TAGWRIGHT_CACHE_LIMIT", "").strip()
     if not text:
         return LIMIT
-    number = text.upper().removesuffix("B")
-    unit = number[-1:] if number[-1:] in ("K", "M", "G") else ""
-    try:
-        size = float(number.removesuffix(unit)) * 1024 ** " KMG".index(unit or " ")
-        if not 0 <= size < 1 << 60:
-            raise ValueError
-    except ValueError:
-        raise ConfigError(f"TAGWRIGHT_CACHE_LIMIT is {text!r}, expected bytes, such as 500M or 4G") from None
-    return int(size)
+    if not (given := re.fullmatch(r"(\d{1,12}(?:\.\d+)?)([KMG]?)B?", text.upper())):
+        raise ConfigError(f"TAGWRIGHT_CACHE_LIMIT is {text!r}, expected bytes, such as 500M or 4G")
+    return int(float(given[1]) * 1024 ** " KMG".index(given[2] or " "))
 
 
 def file_key(file: IO[bytes], options: Iterable[object]) -> bytes:

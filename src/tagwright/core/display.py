@@ -69,7 +69,7 @@ def print_warnings() -> None:
     handlers = logging.getLogger("tagwright").handlers
     handlers[:] = [each for each in handlers if not isinstance(each, logging.NullHandler)]  # then Python prints them
     if logging.lastResort:
-        logging.lastResort.setFormatter(_Escaping())
+        logging.lastResort.addFilter(_escape_record)
 
 
 def html_table(rows: Sequence[Sequence[str]], title: str = "", words: Sequence[str] = ()) -> str:
@@ -104,9 +104,9 @@ def mark_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join(parts)
 
 
-class _Escaping(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_controls(super().format(record))
+def _escape_record(record: logging.LogRecord) -> bool:
+    record.msg, record.args = escape_controls(record.getMessage()), None
+    return True
 
 
 def escape_formula(cell: str) -> str:

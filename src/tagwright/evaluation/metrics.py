@@ -1,7 +1,7 @@
 """Measure rankings against gold labels: each measure is one formula, most of them one float64 per document.
 
 What the measures share is computed once: `Hits` for measures that count right ranks, `Gains` for those in which a rare
-label counts more, `AncestorOverlap` for those that count ancestors, `Contingency` for those by label.
+label counts more, `AncestorOverlap` for those that count ancestors.
 
 A measure at k uses the first k ranks and divides by the most that k ranks could earn, so fewer suggestions are no
 advantage; only F1@k and the hierarchical measures count just the suggestions that are made. A document without gold
@@ -283,30 +283,6 @@ class AncestorOverlap:
     def f1(self) -> tuple[Doubles, Doubles]:
         """hF@k, micro: 2 |P^ and G^| and |P^| + |G^|, whose ratio of totals is 2 hP hR / (hP + hR)."""
         return 2 * self.shared, self.suggested + self.gold
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Contingency:
-    """The contingency table of every label (DEPL Table 2).
-
-    tp, fp, fn: (labels,) documents for which it is suggested and gold, suggested only, gold only.
-    """
-
-    tp: Longs
-    fp: Longs
-    fn: Longs
-
-    @classmethod
-    def of(cls, run: Run, gold: Run, labels: int, k: int) -> Self:
-        """Count each document's first k suggestions as its prediction. labels: size of the vocabulary.
-
-        >>> table = Contingency.of(Run.from_rows([[0], [0]]), Run.from_rows([[0], [1]]), labels=2, k=1)
-        >>> table.tp.tolist(), table.fp.tolist(), table.fn.tolist()
-        ([1, 0], [1, 0], [0, 1])
-        """
-        top = run.top(k)
-        tp = np.bincount(top.labels[top.held_by(gold)], minlength=labels)
-        return cls(tp, label_counts(top, labels) - tp, label_counts(gold, labels) - tp)
 
 
 def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:

@@ -19,7 +19,6 @@ from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import (
     PROPENSITIES,
     AncestorOverlap,
-    Contingency,
     Gains,
     Hits,
     Propensity,
@@ -314,9 +313,10 @@ def length_groups(lengths: NDArray[np.integer]) -> dict[str, Mask]:
 
 
 class LabelScore(NamedTuple):
-    """The contingency table of one label, see `Contingency`, with precision, recall and F1 from 0 to 1.
+    """The contingency table of one label (DEPL Table 2), with precision, recall and F1 from 0 to 1.
 
-    label: its position in the vocabulary. train: the number of its training documents; None where it is not known.
+    label: its position in the vocabulary. train: the number of its training documents; None where it is not known. tp,
+    fp, fn: documents for which it is suggested and gold, suggested only, gold only.
     """
 
     label: int
@@ -338,8 +338,9 @@ def label_scores(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -
     LabelScore(label=0, train=None, tp=1, fp=1, fn=0, precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
     size = metrics.known_labels(run, gold, *([] if train is None else [train]))
-    table = Contingency.of(run, gold, size, k)
-    tp, fp, fn = table.tp, table.fp, table.fn
+    top = run.top(k)
+    tp = np.bincount(top.labels[top.held_by(gold)], minlength=size)
+    fp, fn = label_counts(top, size) - tp, label_counts(gold, size) - tp
     precision_and_recall = (np.divide(tp, whole, out=np.zeros(size), where=whole > 0) for whole in (tp + fp, tp + fn))
     columns = [tp, fp, fn, *precision_and_recall, metrics.f1(tp, fp, fn)]
     rows = zip(*(column.tolist() for column in columns), strict=True)

@@ -414,19 +414,3 @@ def test_an_export_has_names_in_the_language_of_the_documents_or_the_one_asked_f
     call = ("reviews", "reviews.sqlite", "--export", "--format", "csv", "--labels", "two.jsonl")
     assert run(*call).out.splitlines()[1].split(",")[3:5] == ["bee", "mehiläiset"]
     assert run(*call, "--names-in", "en").out.splitlines()[1].split(",")[3:5] == ["bee", "Bees"]
-
-
-def test_what_an_earlier_version_took_a_heading_of_others_for_is_not_written(run: Command) -> None:
-    """Who finished the record with Enter alone had accepted "Bees" so; another label was accepted by a key."""
-    record = marc_record([("001", "1"), ("245", ("00", "aHoney")), ("650", (" 0", "aBees", "xFlight"))])
-    Path("in.mrc").write_bytes(utf8(record))
-    file = ReviewFile(Path("reviews.sqlite"))
-    ReviewedDocuments(file).add(Corpus.read("in.mrc"))
-    event: dict[str, Any] = {"document": "1", "reviewer": "Ann"}
-    accepted = [Decision(action="accept", label=label, **event) for label in ("bee", "rain")]
-    Decisions(file).add_all([*accepted, Decision(action="done", **event)])
-    file.close()
-    assert run(*REVIEWED, "--output", "out.mrc").out == "1 subject added to 1 record: out.mrc\n"
-    (written,) = pymarc.MARCReader(Path("out.mrc").read_bytes())
-    assert written
-    assert [each["a"] for each in written.get_fields("650")] == ["Bees", "Rain"]

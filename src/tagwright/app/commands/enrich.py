@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Cut, Named, Quiet, Reading, ReplaceGone
+from tagwright.app.arguments import Cut, Named, Quiet, Reading, ReplaceGone, refuse
 from tagwright.core.outputs import Written
-from tagwright.errors import ConfigError
 
 
 def enrich(
@@ -63,15 +62,16 @@ def enrich(
     from tagwright.tagger.cut import cut_ranking
     from tagwright.types import Run
 
-    if undecided and not reviews:
-        raise ConfigError("--open says what becomes of the suggestions beside --reviews; without it, all are written")
-    if (replace_gone or changed_texts) and not reviews:
-        raise ConfigError(
-            "--replace-gone and --changed-texts say what becomes of decisions; name their file, --reviews"
-        )
     accepted_only = bool(reviews) and not undecided
-    if run and accepted_only:
-        raise ConfigError("--reviews writes accepted subjects only; --open adds the others of --run")
+    refuse(
+        {
+            "--open says what becomes of the suggestions beside --reviews; without it, all are written": undecided
+            and not reviews,
+            "--replace-gone and --changed-texts say what becomes of decisions; name their file, --reviews": not reviews
+            and (replace_gone or changed_texts),
+            "--reviews writes accepted subjects only; --open adds the others of --run": run and accepted_only,
+        }
+    )
     options, reading_options = SuggestOptions(**vars(cut)), inputs.options_of(reading)
     check(records, output, reading_options)
     corpus, places = read_records(records, **reading_options)

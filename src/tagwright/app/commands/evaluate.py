@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +22,10 @@ from tagwright.app.arguments import (
     Reading,
     Report,
     Train,
+    refuse,
 )
 from tagwright.core.outputs import Written
 from tagwright.core.versions import in_use
-from tagwright.errors import TagwrightError
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import EvaluationSet
@@ -66,7 +66,7 @@ def evaluate(
     from tagwright.tagger.pipeline import KIND
 
     itself = output and chosen.model and output.resolve() == chosen.model.resolve()
-    _refuse(
+    refuse(
         {
             "a run is scored without a tagger: with --run leave out --model and --set": run
             and (chosen.model or chosen.settings),
@@ -137,10 +137,8 @@ def compare(
     from tagwright.evaluation.significance import run_names
 
     files = [*run, *map(in_use, model)]
-    if len(files) < 2:
-        raise TagwrightError(
-            f"compare needs at least two runs or taggers, got {len(files)}: --run A.jsonl --run B.jsonl --model DIR"
-        )
+    few = f"compare needs at least two runs or taggers, got {len(files)}: --run A.jsonl --run B.jsonl --model DIR"
+    refuse({few: len(files) < 2})
     wanted = _parse_measures(measures)
     depth = dataset.depth_for(wanted)
     judged = Chosen(labels, language, None if labels or not model else files[-1])
@@ -163,12 +161,6 @@ def compare(
         notes = {**{name: str(file) for name, file in sources.items()}, **_origin(task, docs, labels or files[-1])}
         page.write_page(page.comparison_page(comparison, notes), report)
     render.print_comparison(comparison, sources, as_json=as_json)
-
-
-def _refuse(problems: Mapping[str, object]) -> None:
-    """Raise TagwrightError for the first problem that there is: options that do not go together, and what to do."""
-    if problem := next((problem for problem, there in problems.items() if there), ""):
-        raise TagwrightError(problem)
 
 
 def _parse_measures(measures: str) -> list[str] | None:

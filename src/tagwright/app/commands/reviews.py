@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from tagwright.app.arguments import Json, Named, Quiet, Reading, ReplaceGone
+from tagwright.app.arguments import Json, Named, Quiet, Reading, ReplaceGone, refuse
 from tagwright.core.display import escape_controls, for_programs, print_json
 from tagwright.core.outputs import Written
 from tagwright.errors import ConfigError, InputError, note_left_out
@@ -66,13 +66,10 @@ def reviews(
     if added:
         _import(files, reviewer)
         return
-    if len(files) > 1:
-        raise ConfigError(f"reviews are in one file, got {len(files)}; --import adds others to one")
     file = files[0]
-    if output != "jsonl" and not export:
-        raise ConfigError(
-            f"--format is the format of an export; add --export: reviews {file} --export --format {output}"
-        )
+    add = f"--format is the format of an export; add --export: reviews {file} --export --format {output}"
+    one = f"reviews are in one file, got {len(files)}; --import adds others to one"
+    refuse({one: len(files) > 1, add: output != "jsonl" and not export})
     if output == "xlsx":
         check_workbook_output("reviewed.xlsx")
     with closing(ReviewFile.open_existing(file)) as opened:
@@ -123,13 +120,14 @@ def _export(opened: ReviewFile, wanted: Any, reading: Reading, chosen: Named, *,
 
     named, tables = ("csv", "xlsx", "annif", "label_studio", "argilla"), ("csv", "xlsx")
     names = _names(chosen, opened)
-    if replace_gone and (names is None or wanted not in named):
-        raise ConfigError("--replace-gone needs the vocabulary, --labels or --model, and a format with names, as csv")
-    if (wanted not in named and names) or (wanted not in tables and reading.columns):
-        raise ConfigError(
+    refuse(
+        {
+            "--replace-gone needs the vocabulary, --labels or --model, and a format with names, as csv": replace_gone
+            and (names is None or wanted not in named),
             "names (--labels, --model) are those of an export as csv, xlsx, annif, label_studio or argilla, headers "
-            "(--columns) as csv or xlsx"
-        )
+            "(--columns) as csv or xlsx": (wanted not in named and names) or (wanted not in tables and reading.columns),
+        }
+    )
     columns = parse_columns(reading.columns)
     if wanted == "xlsx":
         write_workbook(review_table(opened, names, columns, replace_gone=replace_gone), sys.stdout.buffer, "documents")
