@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from tagwright.api.options import configuration
 from tagwright.app.cli import app
 from tagwright.core.atomic import OccupiedError
 from tagwright.data.corpus import ids_of
-from tagwright.errors import ConfigError, TagwrightError
+from tagwright.errors import ConfigError
 from tagwright.types import Document
 
 TEXTS = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."]
@@ -67,25 +66,6 @@ def test_what_is_put_into_the_folder_during_a_training_stays_and_the_training_is
     (tmp_path / "model").rename(tmp_path / "mine")
     replace(job, documents=DOCUMENTS, resume=True).run()
     assert tw.load(tmp_path / "model").training["method"] == "svm"
-
-
-def test_an_output_that_cannot_be_renamed_fails_before_documents_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "volume").mkdir()
-    rename = os.replace
-
-    def mounted(source: Path, target: Path) -> None:
-        if Path(source) == tmp_path / "volume":
-            raise OSError(16, "Device or resource busy")
-        rename(source, target)
-
-    def read() -> list[Document]:
-        raise AssertionError("read too early")
-
-    monkeypatch.setattr(os, "replace", mounted)
-    with pytest.raises(TagwrightError, match=r"volume: cannot be written .*, perhaps a mount point"):
-        Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, output=tmp_path / "volume")
 
 
 def test_resuming_needs_a_folder() -> None:

@@ -79,7 +79,6 @@ def bad(request: pytest.FixtureRequest, desk: Path) -> str:
     "command",
     [
         lambda bad: ("suggest", bad, "--labels", "labels.jsonl", *WORDS),
-        lambda bad: ("evaluate", *ON, *RUN, "--train", bad),
         lambda bad: ("evaluate", *ON, "--run", bad),
         lambda bad: ("describe", "docs.jsonl", "--labels", bad),
         lambda bad: ("suggest", "docs.jsonl", "--model", bad),

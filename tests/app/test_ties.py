@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.conftest import Command
 
 from tagwright import evaluate, read_run
 
@@ -18,7 +17,6 @@ TIED = {
 }
 
 
-@pytest.mark.parametrize("door", ["command", "python"])
 @pytest.mark.parametrize(
     ("ending", "precision", "ndcg"),
     [
@@ -30,7 +28,7 @@ TIED = {
     ],
 )
 def test_ties_stand_as_trec_eval_orders_them_or_as_lines_of_json_do(
-    ending: str, precision: float, ndcg: float, door: str, run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ending: str, precision: float, ndcg: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(f"run.{ending}").write_text(TIED[ending])
@@ -38,13 +36,6 @@ def test_ties_stand_as_trec_eval_orders_them_or_as_lines_of_json_do(
     Path("docs.jsonl").write_text("\n".join(json.dumps({"id": i, "text": "x", "labels": docs[i]}) for i in docs))
     Path("labels.txt").write_text("s\nq\np\nr")
     measures = ["P@1", "nDCG@3"]
-    if door == "command":
-        call = f"evaluate docs.jsonl --labels labels.txt --run run.{ending} --measures P@1,nDCG@3".split()
-        found = json.loads(run(*call, "--json").out)["measures"]
-        values = [found[name]["value"] for name in measures]
-    else:
-        index = {"s": 0, "q": 1, "p": 2, "r": 3}
-        tied = read_run(Path(f"run.{ending}"), ["d1", "d2"], index)
-        scores = evaluate(tied, Path("docs.jsonl"), labels=Path("labels.txt"), measures=measures)
-        values = [scores[name].value for name in measures]
-    assert values == pytest.approx([precision, ndcg], abs=5e-5)
+    tied = read_run(Path(f"run.{ending}"), ["d1", "d2"], {"s": 0, "q": 1, "p": 2, "r": 3})
+    scores = evaluate(tied, Path("docs.jsonl"), labels=Path("labels.txt"), measures=measures)
+    assert [scores[name].value for name in measures] == pytest.approx([precision, ndcg], abs=5e-5)

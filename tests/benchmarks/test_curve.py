@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from benchmarks import corpora, curve, figures, quality_tables
-from benchmarks.auto_draws import Clusters, compared, compared_means, main
+from benchmarks.auto_draws import Clusters, compared_means, main
 from benchmarks.curve import MEASURES
 from benchmarks.curve_methods import Task
 from benchmarks.curve_plot import ABOVE, HEIGHT, LEFT, STEP, drawing
@@ -62,19 +62,6 @@ def kept(folder: Path, name: str, scores: list[float]) -> None:
     folder.mkdir(exist_ok=True)
     row = {"nDCG@5": float(np.mean(scores)), "ECE@5": 0.02}
     np.savez(folder / name, np.array(json.dumps(row)), *(np.array(scores) for _ in MEASURES))
-
-
-def test_draws_stand_beside_those_of_the_former_state(tmp_path: Path) -> None:
-    kept(tmp_path / "now", "mdn-50-0.npz", [1.0] * 30)
-    kept(tmp_path / "now", "mdn-50-1.npz", [0.5] * 30)
-    kept(tmp_path / "before", "mdn-50-0.npz", [0.0] * 30)
-    rows = compared(tmp_path / "now", tmp_path / "before")
-    assert rows.keys() == {"mdn 50"}
-    first, second = rows["mdn 50"]["0"], rows["mdn 50"]["1"]
-    assert first["now"]["nDCG@5"] == 1.0
-    assert first["before"]["nDCG@5"] == 0.0
-    assert first["p"] < 0.001
-    assert second.keys() == {"now"}
 
 
 def test_the_means_of_draws_are_tested_document_by_document(tmp_path: Path) -> None:

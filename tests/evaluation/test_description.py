@@ -101,13 +101,6 @@ def test_labels_decide_with_which_method_to_begin() -> None:
     assert describe(labelled, LABELS).advice["method"] == "auto"
 
 
-def test_many_metadata_fields_do_not_hide_the_advice() -> None:
-    documents = [Document("1", "Bees", metadata={f"m{number}": ("x",) for number in range(9)})]
-    brief, whole = (describe(documents, LABELS, brief=brief) for brief in (True, False))
-    assert brief.advice == whole.advice
-    assert len(brief.facts) < len(whole.facts)
-
-
 def test_labels_given_by_name_occur_and_documents_that_are_labels_are_noticed() -> None:
     labels = Vocabulary([Label("d1", ("Bees",)), Label("2", ("Owls",))])
     found = describe([Document("d1", "Bees", labels=("Owls",)), Document("d2", "Owls")], labels)
