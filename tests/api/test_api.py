@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import tagwright as tw
-from tagwright.api.options import machine
 from tagwright.combining.confidence import Curve
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.none_fits import NoneFits
@@ -413,13 +412,6 @@ def test_a_method_that_combines_stages_takes_an_encoder_as_an_object(tmp_path: P
     with pytest.raises(tw.ModelError, match="given as an object, cannot be saved"):
         tw.train("auto", texts, ["b", "t"], y=[["b"], ["t"]] * 6, output=tmp_path / "saved", **options)
     assert not list(tmp_path.iterdir())
-
-
-def test_the_record_of_a_training_names_the_processor() -> None:
-    known, cpu = machine()["processor"], Path("/proc/cpuinfo")
-    assert known
-    if cpu.exists() and "model name" in (text := cpu.read_text(encoding="utf-8")):
-        assert f": {known}\n" in text
 
 
 def test_a_message_names_options_as_python_does() -> None:

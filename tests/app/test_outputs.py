@@ -34,7 +34,7 @@ FOLDERS = {("train", "output"), ("evaluate", "output"), ("batch", "output")}
 "Paths of folders that are written, which are checked where they are claimed."
 
 READ = {
-    "labels", "model", "run", "qrels", "config", "fuse_with", "keywords", "reviews", "tokens",
+    "labels", "model", "run", "files", "qrels", "config", "fuse_with", "keywords", "reviews", "tokens",
     "records", "logs", "label_filter", "candidates",
 }  # fmt: skip
 "Paths that are read; serve also keeps its reviews in a file, which is opened, never replaced."

@@ -67,8 +67,8 @@ def test_length_slices_hold_the_terciles() -> None:
 
 def test_the_same_seed_gives_the_same_intervals() -> None:
     first, again, other = (evaluate(RUN, GOLD, samples=50, seed=seed) for seed in (1, 1, 2))
-    assert first == again
-    assert first.measures["P@1"] != other.measures["P@1"]
+    assert first.rows() == again.rows()
+    assert first.rows() != other.rows()
 
 
 def test_a_document_without_gold_labels_is_named() -> None:

@@ -111,7 +111,9 @@ class Job:
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", method_name(self.method))
         if self.output is not None:
-            self._check_folder(Path(self.output))
+            if Path(self.output).name in ("", ".."):
+                raise ConfigError(f"{option('output', str(self.output))}: expected the name of a folder")
+            check_replaceable(Path(self.output), KIND, overwrite=self.overwrite)
         elif self.resume:
             raise ConfigError(f"{option('resume')} continues a training that is saved; give {option('output', 'DIR')}")
         check_given(self.method, {name: _is_given(getattr(self, name, None)) for name in ARGUMENTS})
@@ -184,12 +186,6 @@ class Job:
     def _trains_encoder(self) -> bool:
         """Whether the encoder of a tagger to continue from is trained."""
         return find_method(self.method).continues == "encoder"
-
-    def _check_folder(self, folder: Path) -> None:
-        """Raise ConfigError or TagwrightError unless a tagger may be saved here."""
-        if folder.name in ("", ".."):
-            raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
-        check_replaceable(folder, KIND, overwrite=self.overwrite)
 
     def _base(self, documents: Sequence[Document]) -> Tagger | None:
         """The tagger to continue from, over the given labels if any."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,19 +183,10 @@ def machine() -> dict[str, str]:
 
     return {
         "device": gpu_name() if uses_gpu() else f"cpu {platform.machine()}",
-        "processor": processor(),
         "precision": resolve("auto"),
         "threads": str(threads()),
         **{name: installed(name) for name in ("torch", "openvino") if find_spec(name)},
     }
-
-
-def processor() -> str:
-    """The model of the processor, or its architecture where the system does not say the model."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.processor()) or platform.machine()
 
 
 def record(method: str, options: Mapping[str, Any], on: Mapping[str, str], version: str, **more: Any) -> dict[str, Any]:
