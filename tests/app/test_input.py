@@ -84,7 +84,6 @@ def test_a_wide_table_is_described_in_a_few_lines(run: Command) -> None:
     assert "60, none of them read as text" in brief
     assert "col0, col10, col12, col14, col16 and 25 more (--json)" in brief
     whole = json.loads(answer(run, "describe", "wide.csv", "--quiet", "--json"))
-    assert [f"documents with metadata {column}" in whole["facts"] for column in columns] == [True] * 60
     assert len(whole["fields"]) == 60
 
 

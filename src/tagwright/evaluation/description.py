@@ -24,7 +24,7 @@ FREQUENT = 10
 "A label of fewer documents is rare."
 
 SHOWN_FIELDS = 5
-"Metadata fields that a brief description names."
+"Metadata fields that are named."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,8 @@ class Description:
     advice: Mapping[str, str]
 
 
-def describe(documents: Iterable[Document], labels: Vocabulary | None, *, brief: bool = False) -> Description:
-    """Describe documents in one pass.
-
-    labels: the vocabulary; without one no method can be recommended.
-    brief: sum up the metadata fields if there are more than five, and keep one warning about hubs.
-    """
+def describe(documents: Iterable[Document], labels: Vocabulary | None) -> Description:
+    """Describe documents in one pass. labels: the vocabulary; without one no method can be recommended."""
     survey = Survey()
     for document in documents:
         survey.add(document)
@@ -58,18 +54,16 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, *, brief:
         del survey.values[name]  # no network is to join documents by the labels that they lack
     joining, alone = (sorted(name for name in survey.values if survey.joins(name) is joins) for joins in (True, False))
     fields = {**dict.fromkeys(joining, True), **dict.fromkeys(alone, False)}
-    brief = brief and len(fields) > SHOWN_FIELDS
-    facts = survey.facts() if brief else {**survey.facts(), **survey.field_facts()}
-    warnings = [*survey.warnings(), *islice(survey.hub_warnings(), 1 if brief else None)]
+    facts, warnings = survey.facts(), [*survey.warnings(), *islice(survey.hub_warnings(), 3)]
+    if fields:
+        facts["metadata fields"] = f"{len(fields)}, none of them read as text"
+        facts["fields that join documents"] = _shorten_list(joining)
+        facts["fields that nothing uses"] = _shorten_list(alone)
     if labels:
         facts |= _label_facts(labels, survey)
         warnings += _label_warnings(labels, survey)
         warnings += [f"{name} looks like labels, whose ids or names it holds: --columns labels={name}" for name in like]
-    if brief:
-        facts["metadata fields"] = f"{len(fields)}, none of them read as text"
-        facts["fields that join documents"] = _shorten_list(joining)
-        facts["fields that nothing uses"] = _shorten_list(alone)
-    methods = _methods(survey, labels, _shorten_list(joining) if brief else ", ".join(joining))
+    methods = _methods(survey, labels, _shorten_list(joining))
     return Description(facts, tuple(warnings), tuple(methods), fields, advise(survey.having["labels"]))
 
 
@@ -84,7 +78,7 @@ class Survey:
         self.ids = set[str]()
         self.gold: Counter[str] = Counter()  # gold label -> documents
         self.subjects = set[tuple[str, str, str]]()  # gold label, and the codes of its vocabulary
-        self.having: Counter[str] = Counter()  # part, or "metadata FIELD" -> documents that have it
+        self.having: Counter[str] = Counter()  # part -> documents that have it
         self.values: dict[str, Counter[str]] = {}  # metadata field -> value -> documents
         self.texts: dict[bytes, str] = {}  # key of a text -> the first document with it
         self.titled_texts = 0  # documents with a title and a text
@@ -101,7 +95,6 @@ class Survey:
         self.titled_texts += bool(document.title and (document.abstract or document.sections))
         for name, values in document.metadata.items():
             self.values.setdefault(name, Counter()).update(set(values))
-            self.having[f"metadata {name}"] += bool(values)
         if not self.words[-1]:
             self.empty.append(document.id)
         elif (first := self.texts.setdefault(folded_key(document), document.id)) != document.id:
@@ -118,14 +111,6 @@ class Survey:
         }
         if labelled := self.having["labels"]:
             facts["labels per labelled document (mean)"] = sum(self.gold.values()) / labelled
-        return facts
-
-    def field_facts(self) -> dict[str, int]:
-        """Return for each metadata field the numbers of its documents and different values."""
-        facts = dict[str, int]()
-        for name, values in sorted(self.values.items()):
-            facts[f"documents with metadata {name}"] = self.having[f"metadata {name}"]
-            facts[f"different values of {name}"] = len(values)
         return facts
 
     def joins(self, name: str) -> bool:

@@ -28,7 +28,7 @@ def describe(
 ) -> None:
     """Describe the data: contents, problems and applicable methods; or their network, or a tagger's candidates.
 
-    --json names every column and every warning.
+    --json names every column.
 
     --model, --set and the options from --only to --qrels belong to --candidates.
     """
@@ -51,5 +51,4 @@ def describe(
         render.print_ceilings(*dataset.ceilings(tagger, task), len(task.gold), tagger, as_json=as_json)
     else:
         labels = to_vocabulary(chosen.labels, chosen.language, corpus) if chosen.labels else None
-        described = description.describe(corpus, labels, brief=not as_json)
-        render.print_description(described, as_json=as_json)
+        render.print_description(description.describe(corpus, labels), as_json=as_json)
