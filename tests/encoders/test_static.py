@@ -140,7 +140,7 @@ def _distances(vectors: Floats) -> Floats:
 
 
 def test_a_text_is_the_mean_of_its_tokens_weighted_by_rarity(tiny: str) -> None:
-    sketch = read_sketch(Path(tiny))
+    sketch = read_sketch(Path(tiny), 64)
     assert sketch is not None
     table = load_file(Path(tiny, "model.safetensors"))["embeddings.word_embeddings.weight"]
     ordinary = (table[5:] - table[5:].mean(axis=0)) * rarity(len(VOCABULARY) - 5)[:, None]  # 5 special ones come first
@@ -158,13 +158,11 @@ def test_as_much_of_a_text_is_read_as_the_transformer_reads(tiny: str) -> None:
     assert not np.allclose(more, beginning, atol=1e-3)
 
 
-def test_texts_without_a_known_token_are_zero_and_no_text_is_cut(tiny: str) -> None:
-    sketch = read_sketch(Path(tiny))
+def test_texts_without_a_known_token_are_zero(tiny: str) -> None:
+    sketch = read_sketch(Path(tiny), 64)
     assert sketch is not None
     assert not sketch(["", "\u4e00"]).any()
     assert sketch([]).shape == (0, 16)
-    long = sketch(["bee " * 500 + "honey " * 500, "bee honey"])
-    np.testing.assert_allclose(long[0], long[1], atol=1e-5)
 
 
 def test_there_is_none_without_a_table_of_embeddings(tiny: str) -> None:
@@ -172,8 +170,8 @@ def test_there_is_none_without_a_table_of_embeddings(tiny: str) -> None:
     weights = load_file(folder / "model.safetensors")
     table = weights.pop("embeddings.word_embeddings.weight")
     save_file({**weights, "tokens": table}, Path(tiny, "model.safetensors"))
-    assert read_sketch(folder) is None
+    assert read_sketch(folder, 64) is None
     save_file({**weights, "embeddings.word_embeddings.weight": table[:9]}, Path(tiny, "model.safetensors"))
-    assert read_sketch(folder) is None
+    assert read_sketch(folder, 64) is None
     (folder / "tokenizer.json").unlink()
-    assert read_sketch(folder) is None
+    assert read_sketch(folder, 64) is None

@@ -14,10 +14,9 @@ import pytest
 import torch
 from accelerate import Accelerator
 from sentence_transformers import SentenceTransformer
-from tests.training.training_run import TRAINING, WORDS, Watching, pairs, plain_loss
+from tests.training.training_run import TRAINING, Watching, bi_encoder, cross_encoder, pairs, plain_loss, texts
 
-from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.device import CARD, PROCESSOR
+from tagwright.encoders.device import PROCESSOR
 from tagwright.papers.losses import TripleContrast, in_batch
 from tagwright.training import captured
 from tagwright.training import trainable_encoder as trainables
@@ -26,7 +25,7 @@ from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.loop import train
 from tagwright.training.objectives import Contrastive, Objective
 from tagwright.training.optimiser import AdamW
-from tagwright.training.trainable_encoder import Reranker, Transformer
+from tagwright.training.trainable_encoder import Transformer
 
 pytestmark = pytest.mark.usefixtures("exact")
 
@@ -39,14 +38,6 @@ VIEWS, GROUPS = [12, 12], np.arange(12)
 def in_fixed_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainables, "feed", lambda _: PROCESSOR._replace(captured=10**6))
     monkeypatch.setattr(captured, "LENGTHS", 16)
-
-
-def bi_encoder(folder: str) -> Transformer:
-    return Transformer(SentenceTransformer(folder, device="cpu"))
-
-
-def cross_encoder(folder: str) -> Transformer:
-    return Reranker(CrossEncoder.load(folder).model)
 
 
 class Keeping(AdamW):
@@ -65,12 +56,6 @@ def optimiser_of(encoder: Transformer, clip: float = 1.0) -> Keeping:
 
 def steps_of(encoder: Transformer, optimiser: AdamW, objective: Objective | None = None) -> CapturedSteps:
     return CapturedSteps(GradientCache(encoder, Accelerator()), objective or in_batch(0.05), optimiser)
-
-
-def texts(encoder: Transformer, most: int = 30) -> list[Any]:
-    rng = np.random.default_rng(1)
-    drawn = [" ".join(rng.choice(WORDS, rng.integers(1, most))) for _ in range(24)]
-    return [(text, "bee honey") for text in drawn] if isinstance(encoder, Reranker) else drawn
 
 
 @pytest.mark.parametrize(
@@ -225,8 +210,3 @@ def test_shapes_and_memory_are_limited(folder: str, monkeypatch: pytest.MonkeyPa
     assert steps.step(short, off, VIEWS, GROUPS, 0, 1e-3)
     no_room = CapturedSteps(GradientCache(encoder, Accelerator(), 100), in_batch(0.05), optimiser_of(encoder))
     assert no_room.step(short, off, VIEWS, GROUPS, 0, 1e-3) is None
-
-
-def test_small_steps_are_captured_on_a_card_only() -> None:
-    assert PROCESSOR.captured == 0
-    assert 4_096 <= CARD.captured < 32_768

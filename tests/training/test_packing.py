@@ -14,17 +14,16 @@ import torch
 from accelerate import Accelerator
 from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
-from tests.training.training_run import TRAINING, WORDS, Watching, pairs, plain_loss
+from tests.training.training_run import TRAINING, Watching, bi_encoder, cross_encoder, pairs, plain_loss, texts
 
-from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.device import CARD, PROCESSOR, Feed, feed
+from tagwright.encoders.device import CARD, PROCESSOR, Feed
 from tagwright.encoders.tokens import Tokens
 from tagwright.papers.losses import info_nce
 from tagwright.training import packing
 from tagwright.training import trainable_encoder as trainables
 from tagwright.training.gradient_caching import GradientCache
 from tagwright.training.loop import train
-from tagwright.training.trainable_encoder import Reranker, Transformer
+from tagwright.training.trainable_encoder import Transformer
 
 PACKED = CARD._replace(small=0, kept=10**6, workers=0)
 "A card whose chunks are packed however small they are."
@@ -33,20 +32,6 @@ ENOUGH = 10**6
 pytestmark = pytest.mark.usefixtures("exact")
 
 Make = Callable[[], Transformer]
-
-
-def bi_encoder(folder: str) -> Transformer:
-    return Transformer(SentenceTransformer(folder, device="cpu"))
-
-
-def cross_encoder(folder: str) -> Transformer:
-    return Reranker(CrossEncoder.load(folder).model)
-
-
-def texts(encoder: Transformer) -> list[Any]:
-    rng = np.random.default_rng(1)
-    drawn = [" ".join(rng.choice(WORDS, rng.integers(1, 30))) for _ in range(24)]
-    return [(text, "bee honey") for text in drawn] if isinstance(encoder, Reranker) else drawn
 
 
 def step_of(encoder: Transformer, room: int, how: Feed) -> tuple[float, torch.Tensor, list[bool]]:
@@ -163,8 +148,3 @@ def test_a_model_that_computes_packed_texts_otherwise_is_padded(
     other.feed, other.model.transformers_model.config.model_type = PACKED, "modernbert"
     with other.ready():  # whose attention is within a window in some layers
         assert not other.packed
-
-
-def test_the_kind_of_device_decides_how_it_is_fed() -> None:
-    assert feed(torch.device("cpu")) is PROCESSOR
-    assert feed(torch.device("cuda")) is CARD

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders import precision
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.device import CARD, PROCESSOR
 from tagwright.papers.losses import info_nce
 from tagwright.training import loop, trainable_encoder
@@ -41,6 +42,23 @@ def pairs(epoch: int) -> Iterator[Pair]:
 def plain_loss(anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
     both_ways = info_nce(anchors, positives, groups=groups) + info_nce(positives, anchors, groups=groups)
     return both_ways / 2
+
+
+def bi_encoder(folder: str) -> trainable_encoder.Transformer:
+    from sentence_transformers import SentenceTransformer
+
+    return trainable_encoder.Transformer(SentenceTransformer(folder, device="cpu"))
+
+
+def cross_encoder(folder: str) -> trainable_encoder.Transformer:
+    return trainable_encoder.Reranker(CrossEncoder.load(folder).model)
+
+
+def texts(encoder: trainable_encoder.Transformer, most: int = 30) -> list[Any]:
+    """24 texts of at most so many words, or pairs of texts."""
+    rng = np.random.default_rng(1)
+    drawn = [" ".join(rng.choice(WORDS, rng.integers(1, most))) for _ in range(24)]
+    return [(text, "bee honey") for text in drawn] if isinstance(encoder, trainable_encoder.Reranker) else drawn
 
 
 class Watching(Contrastive):

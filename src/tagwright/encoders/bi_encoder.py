@@ -275,7 +275,7 @@ class BiEncoder:
         They are computed without prompts, as one that all labels share does not help a mean of tokens, and of what the
         transformer reads of a text.
         """
-        if not isinstance(self._source, Path) or not self._architecture.is_bert:
+        if not isinstance(self._source, Path) or not self._architecture.is_bert or not self.max_length:
             return None
         return read_sketch(self._source, self.max_length)
 

@@ -137,16 +137,14 @@ def write_graph(transformer: Any, file: Path) -> None:
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
 
-    class LastHiddenState(torch.nn.Module):
-        def __init__(self, model: Any) -> None:
-            super().__init__()
-            self.model = model
+    model = copy.deepcopy(transformer).cpu().float().eval()
+    whole = model.forward
 
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-            output: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask)[0]
-            return output
+    def last_hidden_state(input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        output: torch.Tensor = whole(input_ids=input_ids, attention_mask=attention_mask)[0]
+        return output
 
-    model = LastHiddenState(copy.deepcopy(transformer).cpu().float()).eval()
+    model.forward = last_hidden_state
     ids = torch.tensor([[2, 5, 6, 3], [2, 7, 8, 3]])
     with warnings.catch_warnings(), silence_log("transformers"):
         warnings.simplefilter("ignore")  # about what tracing makes constant

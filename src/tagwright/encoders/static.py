@@ -82,7 +82,7 @@ def distil(folder: Path, name: str = PACKAGED) -> Path:
     return folder
 
 
-def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | None:
+def read_sketch(folder: Path, max_length: int) -> TokenTable | None:
     """From the files of a transformer; None if they hold no table of input embeddings with such a name.
 
     max_length: the tokens that the transformer reads of a text, [CLS] and [SEP] among them; the sketch reads no more.
@@ -94,10 +94,7 @@ def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | Non
         return None
     tokenizer, names = read_tokenizer(tokens), ("word_embeddings.weight", "embed_tokens.weight")
     embeddings = next(iter(read_tensors(weights, lambda name: name.endswith(names)).values()), None)
-    if max_length is None:
-        tokenizer.no_truncation()
-    else:
-        tokenizer.enable_truncation(max(1, max_length - 2))
+    tokenizer.enable_truncation(max(1, max_length - 2))
     used = ordinary_tokens(tokenizer)
     if embeddings is None or embeddings.ndim != 2 or len(embeddings) <= max(used, default=0):
         return None
