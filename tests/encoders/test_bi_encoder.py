@@ -177,14 +177,6 @@ def test_training_is_seen_by_an_encoder_made_of_the_model_afterwards_and_saved(t
         assert cosines(after, encoder.model.encode(["bee"])).min() > 0.999
 
 
-def test_any_other_transformer_is_run_by_sentence_transformers(tiny: str) -> None:
-    config = Path(tiny, "config.json")
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_act": "relu"}))
-    encoder = BiEncoder.load(tiny)
-    assert encoder.dim == DIM
-    assert cosines(encoder.encode(TEXTS), encoder.model.encode(TEXTS)).min() > 0.999
-
-
 @pytest.mark.parametrize("length", [2, POSITIONS + 1])
 def test_a_length_the_model_does_not_have_is_refused(tiny: str, length: int) -> None:
     with pytest.raises(ConfigError, match=f"max_length is {length}.* 3 to {POSITIONS}"):

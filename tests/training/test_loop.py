@@ -118,12 +118,9 @@ def test_a_run_that_was_stopped_and_resumed_again_and_again_ends_with_the_same_w
     assert resumed[1:] == whole[1:]
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_processes_that_prepare_batches_change_nothing(
-    workers: int, static: str, static_whole: Whole, tmp_path: Path
-) -> None:
+def test_processes_that_prepare_batches_change_nothing(static: str, static_whole: Whole, tmp_path: Path) -> None:
     """In a process of its own: one that has run a thousand other tests has too many threads to fork safely."""
-    process = start(run_with_workers, static, tmp_path, workers)
+    process = start(run_with_workers, static, tmp_path, 4)
     process.join()
     assert process.exitcode == 0
     assert_equal(state(tmp_path), state(static_whole[1]))
@@ -302,14 +299,10 @@ def test_the_rate_rises_to_its_highest_and_would_reach_nothing_after_the_last_st
     assert {rate_at(step, 100, 0, decay=0.0) for step in range(101)} == {1.0}
 
 
-def test_warm_up_is_a_share_of_the_steps_or_a_number_of_them(static: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "fourth"),
+    [({"warmup": 0.5}, 0.1), ({"warmup_steps": 5}, 0.08), ({"warmup": 0.5, "warmup_steps": 0}, 0.0625)],
+)
+def test_warm_up_is_a_share_of_the_steps_or_a_number_of_them(options: dict[str, Any], fourth: float) -> None:
     """The highest rate is 0.1; the fourth of eight steps is the last of half of them, or the fourth of five."""
-    options = {"steps": 8, "batch": 4, "learning_rate": 0.1, "log_every": 1}
-    for warmup, fourth in (
-        ({"warmup": 0.5}, 0.1),
-        ({"warmup_steps": 5}, 0.08),
-        ({"warmup": 0.5, "warmup_steps": 0}, 0.0625),
-    ):
-        rows, *_ = run(static, None, replace(TRAINING, **options, **warmup))  # type: ignore[arg-type]
-        rates = [row["learning_rate"] for row in rows if "learning_rate" in row]
-        assert rates[3] == pytest.approx(fourth)
+    assert TrainingPlan(learning_rate=0.1, **options).rate(3, steps=8) == pytest.approx(fourth)

@@ -32,7 +32,6 @@ from tagwright.training.encoder import (
     RetrievalOptions,
     check_batch,
     count_steps,
-    is_static,
     load,
     settle,
     train_model,
@@ -262,7 +261,7 @@ def fine_tune(
     pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.training.seed)
     pairs = replace(pairs, full_shuffle=config.full_shuffle)
     model = copy.deepcopy(dense.encoder.trainable())
-    plan = config.training.over(FEW_STATIC if is_static(model) else FEW_TRANSFORMER)
+    plan = config.training.over(FEW_STATIC if dense.encoder.is_static else FEW_TRANSFORMER)
     if config.training.batch is None:  # half of the pairs where they are fewer
         plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
     check_batch(pairs, plan)

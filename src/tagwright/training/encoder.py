@@ -13,7 +13,6 @@ from tagwright.encoders.bi_encoder import BiEncoder, EncoderModel
 from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pin_revision
 from tagwright.encoders.prompts import check_prompts
-from tagwright.encoders.token_table import TokenTable
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.training.batching import Batches
@@ -144,11 +143,6 @@ def load_untrained(options: EncoderOptions) -> BiEncoder:
     """Load a transformer to train with these options. Raises ModelError if there is no encoder of this name."""
     pooling = getattr(options, "pooling", None)
     return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)
-
-
-def is_static(model: EncoderModel) -> bool:
-    """Whether the model averages token vectors."""
-    return isinstance(model, TokenTable) or type(model[0]).__name__ == "StaticEmbedding"
 
 
 def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
