@@ -44,15 +44,12 @@ class Objective(Protocol):
 
         Must depend only on the batch and the step: it is called ahead of time, in another thread or process.
         """
-        ...
 
     def role(self, view: int) -> Role:
         """The role of the texts of a view, also of validation views: it selects the model's prompt."""
-        ...
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """A scalar of the vectors (texts, dim) of each group of texts, and of the groups (batch,) of the pairs."""
-        ...
 
     def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
         """The texts for the loss of validation pairs: anchors, and the texts they are compared with."""
