@@ -44,6 +44,12 @@ def copied(page: str, name: str) -> str:
     return html.unescape(found[1])
 
 
+def test_the_page_names_the_formats_of_one_document(client: TestClient) -> None:
+    page = client.get("/").text
+    assert all(f" {suffix} " in page for suffix in (".docx", ".tex", ".pdf"))
+    assert ".xlsx" not in page
+
+
 def test_a_text_gets_the_suggestions_that_programs_get(client: TestClient) -> None:
     for form in ({"text": TEXT}, {"text": TEXT, "model": "law"}, {"text": TEXT, "limit": "1"},
                  {"text": TEXT, "language": "sv"}):  # fmt: skip

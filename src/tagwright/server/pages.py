@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from tagwright.readers.documents.formats import listed_suffixes
 from tagwright.server import languages
 from tagwright.server.access import Session
 from tagwright.server.current_request import get_current_request
@@ -21,7 +22,7 @@ def _environment(language: str, word: str) -> Environment:
     )  # fmt: skip
     environment.install_gettext_translations(languages.translations(language, word), newstyle=True)  # type: ignore[attr-defined]
     environment.globals.update(language=language, languages_of_pages=languages.LANGUAGES, percent=languages.percent)
-    environment.globals.update(root=lambda: get_current_request().root)
+    environment.globals.update(root=lambda: get_current_request().root, suffixes=listed_suffixes)
     environment.filters.update(number=languages.number, translated=languages.translate)
     return environment
 

@@ -102,3 +102,9 @@ format and the suffix of its files, and it names a function that takes a Path an
 def listed_formats() -> str:
     """All formats in a line, for help."""
     return ", ".join(format_.what for format_ in FORMATS.values())
+
+
+def listed_suffixes(*, papers: bool) -> str:
+    """How files of the formats are called, for pages in any language. papers: only files of one document or a few."""
+    formats = [format_ for format_ in FORMATS.values() if format_.suffixes and (format_.paper or not papers)]
+    return " ".join([*(format_.suffixes.split()[0] for format_ in formats), ".xml"])
