@@ -42,7 +42,7 @@ class TextLanguages:
     def __init__(self, labels: Sequence[Label]) -> None:
         self.labels = labels
         self._few = depends_on_documents(labels)
-        self._searched, self._named = dict[str, Sequence[Label]](), dict[str, int]()
+        self._searched, self.named = dict[str, Sequence[Label]](), cache(self._named)
 
     @cached_property
     def codes(self) -> list[str]:
@@ -101,17 +101,13 @@ class TextLanguages:
             f"reads both languages finds them by meaning, names in {parse(code)} by words"
         )
 
-    def named(self, code: str) -> int:
+    def _named(self, code: str) -> int:
         """How many labels have a searched name in this language; all or none where nothing says which names are."""
-        if code not in self._named:
-            some = sample_evenly(self.labels)
-            if 2 * sum(bool(label.languages) for label in some) > len(some):
-                main = cache(code_of)
-                self._named[code] = sum(_is_named(label, (code, *EVERYWHERE), main) for label in self.labels)
-            else:
-                spoken = languages_of_names(sample_evenly(self.labels, SAMPLE))
-                self._named[code] = len(self.labels) * (parse(code) in spoken)
-        return self._named[code]
+        some = sample_evenly(self.labels)
+        if 2 * sum(bool(label.languages) for label in some) > len(some):
+            main = cache(code_of)
+            return sum(_is_named(label, (code, *EVERYWHERE), main) for label in self.labels)
+        return len(self.labels) * (parse(code) in languages_of_names(sample_evenly(self.labels, SAMPLE)))
 
 
 def _is_named(label: Label, codes: Collection[str], main: Callable[[str], str]) -> bool:

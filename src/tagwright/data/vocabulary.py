@@ -578,10 +578,10 @@ class Vocabulary(Sequence[Label]):
                 missing[label] += 1
                 first.setdefault(label, document.id)
             else:
-                problem = f"document {show(document.id)} has the label {show(label)}, which is "
-                if ids := self.ambiguous([label]).get(label):
-                    raise InputError(f"{problem}ambiguous, the name of {', '.join(ids)}; give an id")
-                raise InputError(f"{problem}not in the vocabulary{self._nearest(label)}")
+                ids = self.ambiguous([label]).get(label)
+                shared = f"ambiguous, the name of {', '.join(ids)}; give an id" if ids else ""
+                problem = shared or f"not in the vocabulary{self._nearest(label)}"
+                raise InputError(f"document {show(document.id)} has the label {show(label)}, which is {problem}")
 
     def _several(self, text: str) -> list[int]:
         """The labels in a text that are all in the vocabulary, between separators; none where one is not.

@@ -137,7 +137,8 @@ def to_vocabulary(
         expected = "names, Labels, a Vocabulary or the name of a file"
         records, listed = in_memory.records_in(labels, "labels", "labels are", expected)
         if records is not None:
-            rows = chosen_names(read_label_rows(records, columns or {}), wanted, guess, "labels")
+            rows = with_parents(read_label_rows(records, columns or {}), "labels")
+            rows = chosen_names(rows, wanted, guess, "labels")
             return Vocabulary(label_without_tags(label) for _, label in rows)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
@@ -195,11 +196,15 @@ def _read_located(
         return [(0, label) for label in _read_through_cache(path, ("skos", file_format, language, guess), parse)]
 
     def read(reading: Reading) -> list[tuple[int, Label]]:
-        if file_format == "tsv" or file_format == "csv" or file_format == "xlsx":
-            return list(read_label_table(path, language, likely, file_format, reading))
+        labels: Iterable[tuple[int, Label]]
+        available: Sequence[str] = ()
         if file_format == "names":
-            return list((read_published if is_published(path) else read_names)(path, reading))
-        return list(chosen_names(with_parents(read_records(path, reading), path), language, likely, path))
+            labels = (read_published if is_published(path) else read_names)(path, reading)
+        elif file_format == "jsonl":
+            labels = read_records(path, reading)
+        else:
+            labels, available = read_label_table(path, file_format, reading)
+        return list(chosen_names(with_parents(labels, path), language, likely, path, available))
 
     return in_encoding(path, encoding, read)
 

@@ -10,7 +10,7 @@ from tagwright.core.checked import show
 from tagwright.core.progress import is_silent, note
 from tagwright.data.text_languages import EVERYWHERE, in_languages, language_subtag
 from tagwright.errors import ConfigError, is_command, option
-from tagwright.text.language import ALL, AUTO, NONE, parse
+from tagwright.text.language import ALL, AUTO, NONE, code_of, parse
 from tagwright.types import Label
 
 _TOLD: set[tuple[Path, str]] = set()
@@ -95,20 +95,12 @@ def say_chosen(labels: Iterable[Label], frequent: Sequence[str], path: Path | st
     named = ({language_subtag(tag) for tag, name in label.languages if name in label.names} for label in several)
     used = Counter(code for tags in named for code in tags)
     chosen = [code for code in frequent if 2 * used[code] > len(several)] or frequent[:1]
-    taken = " and ".join(map(_language_name, chosen))
+    taken = " and ".join(str(parse(code)) if code_of(code) else code for code in chosen)
     told = f"names in {', '.join(frequent)}; {taken} taken; {option('language')} chooses"
     if (known := (Path(path).absolute(), told)) not in _TOLD and not is_silent():
         if is_command():
             _TOLD.add(known)
         note(f"{path}: {told}")
-
-
-def _language_name(tag: str) -> str:
-    """The name of a language, or its tag where it is unknown here."""
-    try:
-        return str(parse(tag))
-    except ConfigError:
-        return tag
 
 
 def _is_named(language: str | None) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from tagwright.core.checked import is_missing, show
 from tagwright.core.display import list_first, plural
@@ -22,7 +22,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import format_list, parse_list
 from tagwright.readers.headers import DOCUMENT, LABEL, is_among_words, language_of, recognise_columns
 from tagwright.readers.labels.jsonl import REPLACED_BY, in_place_of
-from tagwright.readers.labels.languages import by_language, chosen_names
+from tagwright.readers.labels.languages import by_language
 from tagwright.readers.labels.term_lists import read_names
 from tagwright.readers.limits import PLAIN, Reading
 from tagwright.readers.lines import ENDS, Place, csv_rows, text_field, tsv_rows
@@ -37,13 +37,9 @@ _log = logging.getLogger(__name__)
 
 
 def read_label_table(
-    path: Path,
-    language: str | None,
-    likely: Callable[[], str],
-    file_format: Literal["tsv", "csv", "xlsx"],
-    reading: Reading = PLAIN,
-) -> Iterator[tuple[int, Label]]:
-    """The labels of a table, each with its line. language, likely: as in `Vocabulary.read`. Raises InputError."""
+    path: Path, file_format: str, reading: Reading = PLAIN
+) -> tuple[Iterable[tuple[int, Label]], Sequence[str]]:
+    """The labels of a table (tsv, csv, xlsx), each with its line; the languages of its columns. Raises InputError."""
     if file_format == "xlsx":
         rows = workbook_rows(
             path, lambda cells: bool(recognise_columns([cell.strip().casefold() for cell in cells], LABEL))
@@ -52,21 +48,21 @@ def read_label_table(
         rows = tsv_rows(path, reading=reading) if file_format == "tsv" else csv_rows(path, reading)
     first = next(rows, None)
     if first is None:
-        return iter(())
+        return (), ()
     header = [cell.strip().casefold() for cell in first[1]]
     while len(header) > 1 and not header[-1]:  # separators may end a row
         header.pop()
     usual = ("name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title")
     if len(header) == 1 and header[0] not in usual:  # the line is itself a label
         if file_format == "tsv":
-            return read_names(path, reading)
+            return read_names(path, reading), ()
         header, rows = ["name"], itertools.chain([first], rows)
     if file_format == "tsv" and len(header) > 1 and not _is_header(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
     columns = _columns(header, {}, Place(path, first[0]))
-    labels = with_parents(_labels(_with_header(rows, header, path), columns, path), path)
+    labels = _labels(_with_header(rows, header, path), columns, path)
     tags = {column: tag for part in ("name", "names") for column, tag in columns.get(part, ()) if tag}
-    return chosen_names(labels, language, likely, path, [*dict.fromkeys(tags[name] for name in header if name in tags)])
+    return labels, [*dict.fromkeys(tags[name] for name in header if name in tags)]
 
 
 def read_label_rows(
@@ -94,7 +90,7 @@ def read_label_rows(
         numbers = list_first([str(row) for row in sorted(nameless)])
         _log.warning("labels: %s without a name left out: %s", plural(len(nameless), "row"), numbers)
         every = [(row, record) for row, record in every if row not in nameless]
-    yield from with_parents(_labels(every, columns, "labels"), "labels")
+    yield from _labels(every, columns, "labels")
 
 
 def to_table(labels: Sequence[Label], *, one_line: bool = False) -> Iterator[list[str]]:
