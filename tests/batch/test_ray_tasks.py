@@ -16,11 +16,11 @@ from tests.batch.test_batch import command, contents, run
 from tagwright.batch.shards import Shard
 from tagwright.errors import ConfigError, TagwrightError
 
-ray = pytest.importorskip("ray")
+ray, psutil = pytest.importorskip("ray"), pytest.importorskip("psutil")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="processes are looked for in /proc")
+@pytest.mark.skipif(os.name != "posix", reason="a process is killed, and its priority looked at")
 def test_on_ray_it_writes_the_same_bytes_though_a_process_is_killed(
     documents: Path, model: Path, tmp_path: Path
 ) -> None:
@@ -73,25 +73,7 @@ def test_a_cluster_that_is_not_there_is_an_error_in_one_line() -> None:
 
 def _process(driver: int) -> int | None:
     """A process of Ray that runs a task of ours, below this driver."""
-    lines = {pid: line for folder in Path("/proc").glob("[0-9]*") if (line := _line(pid := int(folder.name)))}
-    ours = (pid for pid, line in lines.items() if line.startswith(b"ray::_tag") and _is_below(pid, driver))
-    return next(ours, None)
-
-
-def _line(pid: int) -> bytes:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    return b""
-
-
-def _is_below(pid: int, ancestor: int) -> bool:
-    while pid not in (0, ancestor):
-        pid = _parent(pid)
-    return pid == ancestor
-
-
-def _parent(pid: int) -> int:
-    """0 where the process has ended."""
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-    return 0
+    with contextlib.suppress(psutil.Error):  # one has just ended
+        below = psutil.Process(driver).children(recursive=True)
+        return next((each.pid for each in below if "".join(each.cmdline()).startswith("ray::_tag")), None)
+    return None

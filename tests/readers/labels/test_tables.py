@@ -28,12 +28,34 @@ def test_a_uri_without_a_name_is_deprecated_and_counted(
     ]
 
 
-@pytest.mark.parametrize("parent", ["Q", "Economics"])
-def test_parents_are_found_by_notation_or_name(tmp_path: Path, parent: str) -> None:
-    content = f"uri,notation,label,broader\nu:1,Q,Economics,\nu:2,Q1,Macroeconomics,{parent}\n"
-    assert labels(tmp_path, content)[1].broader == ("u:1",)
-    rows = [{"id": "1", "notation": "Q", "name": "Economics"}, {"id": "2", "name": "Macro", "parent": parent}]
-    assert Vocabulary.of(rows)[1].broader == ("1",)
+@pytest.mark.parametrize(
+    ("content", "field", "expected"),
+    [
+        # parents are found by a notation or name that one label alone has, in any language; none is its own
+        ("uri,notation,label,broader\nu:1,Q,Economics,\nu:2,Q1,Macro,Q\n", "broader", [(), ("u:1",)]),
+        ("uri,notation,label,broader\nu:1,Q,Economics,\nu:2,Q1,Macro,Economics\n", "broader", [(), ("u:1",)]),
+        (
+            "id,notation,name,broader\n1,Q,Eggs,\n2,Q,Eggs,\n3,,Birds,Q\n4,,A,Eggs\n",
+            "broader",
+            [(), (), ("Q",), ("Eggs",)],
+        ),
+        ("uri,label_fi,label_en,broader\nu:1,eläin,Animal,\nu:2,lintu,,Animal\n", "broader", [(), ("u:1",)]),
+        ("uri,label_fi,label_en,broader\nu:1,eläin,Animal,\nu:3,kala,Fish,kala\n", "broader", [(), ("kala",)]),
+        # several values may stand one a line
+        ('id,name,altLabels\n1,Bees,"Apis\nHoney bees"\n', "names", [("Bees", "Apis", "Honey bees")]),
+        ('id,name,broader\n1,Bees,"2\r\n3"\n2,Insects,\n3,"Makers",\n', "broader", [("2", "3"), (), ()]),
+        # Excel ends rows with separators, and says which
+        ("\ufeffsep=;\r\nid;name;;\r\n1;Bees;;\r\n2;Wasps;;;\r\n", "name", ["Bees", "Wasps"]),
+    ],
+)
+def test_the_cells_of_a_table_are_the_fields_of_labels(
+    tmp_path: Path, content: str, field: str, expected: list[object]
+) -> None:
+    assert [getattr(each, field) for each in labels(tmp_path, content)] == expected
+
+
+def test_the_line_that_says_the_separator_is_counted(tmp_path: Path) -> None:
+    assert labels_refusal(written(tmp_path, "sep=;\nid;name\n1;\n", "y.csv")).startswith('y.csv:3: label "1"')
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "memory"])
@@ -51,23 +73,6 @@ def test_parents_that_are_no_label_are_counted(tmp_path: Path, name: str, caplog
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
         f"{name if name != 'memory' else 'labels'}: 1 of 2 parents are no label: 9"
     ]
-
-
-def test_a_name_or_notation_that_two_labels_have_is_no_parent(tmp_path: Path) -> None:
-    content = "id,notation,name,broader\n1,Q,Eggs,\n2,Q,Eggs,\n3,,Birds,Q\n4,,Fish,Eggs\n"
-    assert [each.broader for each in labels(tmp_path, content)] == [(), (), ("Q",), ("Eggs",)]
-
-
-def test_parents_are_found_by_a_name_in_any_language_and_no_label_is_its_own(tmp_path: Path) -> None:
-    content = "uri,label_fi,label_en,broader\nu:1,eläimet,Animals,\nu:2,linnut,Birds,Animals\nu:3,kalat,Fish,kalat\n"
-    assert [each.broader for each in labels(tmp_path, content)] == [(), ("u:1",), ("kalat",)]
-
-
-def test_a_header_is_known_in_tsv_as_in_csv(tmp_path: Path) -> None:
-    content = "name\tdescription\nBees\tThey make honey\n"
-    expected = [Label("Bees", ("Bees",), "They make honey")]
-    assert labels(tmp_path, content, "x.tsv") == expected
-    assert labels(tmp_path, content.replace("\t", ","), "x.csv") == expected
 
 
 def test_other_words_count_only_where_none_of_our_own_is_there(
@@ -92,18 +97,14 @@ def test_an_id_is_no_name_in_indonesian(tmp_path: Path, header: str, expected: L
     assert labels(tmp_path, f"{header}\n1,Birds\n") == [expected]
 
 
-def test_names_in_several_languages_are_taken_from_memory_too() -> None:
+def test_names_in_several_languages_and_parents_are_taken_from_memory_too() -> None:
+    parents = [{"id": "1", "notation": "Q", "name": "Economics"}, {"id": "2", "name": "Macro", "parent": "Q"}]
+    assert Vocabulary.of(parents)[1].broader == ("1",)
     rows: list[dict[str, Any]] = [{"id": "1", "prefLabel@de": "Vögel", "prefLabel@en": "Birds"}]
     assert Vocabulary.of(rows, language="de")[0].names == ("Vögel",)
     rows = [{"id": "1", "names": {"de": ["Vögel"], "en": ["Birds"]}, "descriptions": {"en": ["They fly."]}}]
     found = Vocabulary.of(rows, language="en")[0]
     assert (found.names, found.description) == (("Birds",), "They fly.")
-
-
-def test_excel_ends_rows_with_separators_and_says_which(tmp_path: Path) -> None:
-    content = "\ufeffsep=;\r\nid;name;;\r\n1;Bees;;\r\n2;Wasps;;;\r\n"
-    assert [each.name for each in labels(tmp_path, content)] == ["Bees", "Wasps"]
-    assert labels_refusal(written(tmp_path, "sep=;\nid;name\n1;\n", "y.csv")).startswith('y.csv:3: label "1"')
 
 
 @pytest.mark.parametrize("header", ["id,title,abstract", "title,text,labels", "Title,Subjects"])
@@ -171,12 +172,3 @@ def test_an_encoding_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         Vocabulary.read(path, encoding="ascii")
     with pytest.raises(ConfigError, match='unknown encoding "klingon"'):
         Vocabulary.read(path, encoding="klingon")
-
-
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_several_names_in_a_cell_may_stand_one_a_line(tmp_path: Path, ends: str) -> None:
-    content = (
-        f'id,name,altLabels,broader\n1,Bees,"Apis{ends}Honey bees","2{ends}3"\n2,Insects,,\n3,"Makers of honey",,\n'
-    )
-    bees = Vocabulary.read(written(tmp_path, content, "a.csv"))[0]
-    assert (bees.names, bees.broader) == (("Bees", "Apis", "Honey bees"), ("2", "3"))
