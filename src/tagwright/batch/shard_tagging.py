@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tagwright.batch.output_folder import BatchOptions, model_digest
 from tagwright.batch.shards import Unread
@@ -15,7 +15,8 @@ from tagwright.core.atomic import read_whole
 from tagwright.data.document_file import DocumentFile
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError, TagwrightError, one_line_of
-from tagwright.readers.run_files import COLUMNS, RunFormat, csv_lines, run_digest, run_lines, run_records, table_row
+from tagwright.readers.lines import write_lines
+from tagwright.readers.run_files import COLUMNS, csv_lines, run_digest, run_lines, run_records, table_row
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
 
@@ -56,8 +57,11 @@ def tag_shard(model: Path, digest: str, options: BatchOptions, documents: Path, 
         records = ([*_records(*batch, tagger.vocabulary)] for batch in tagged)
         if options.format == "parquet":
             _write_parquet(records, suggestions)
+        elif options.format == "csv":
+            rows = _rows(chain.from_iterable(records), tagger.vocabulary)
+            write_lines(csv_lines(chain([COLUMNS], rows)), suggestions)
         else:
-            _write_lines(chain.from_iterable(records), tagger.vocabulary, suggestions, options.format)
+            write_lines(run_lines(chain.from_iterable(records), options.format), suggestions)
     return failed
 
 
@@ -90,17 +94,6 @@ def _as_far_as_possible(
     parts, problems = _as_far_as_possible(tagger, options, batch[: len(batch) // 2])
     others, more = _as_far_as_possible(tagger, options, batch[len(batch) // 2 :])
     return parts + others, problems + more
-
-
-def _write_lines(
-    records: Iterable[Mapping[str, Any]],
-    labels: Vocabulary,
-    path: Path,
-    format: RunFormat | Literal["csv"],  # noqa: A002
-) -> None:
-    lines = csv_lines(chain([COLUMNS], _rows(records, labels))) if format == "csv" else run_lines(records, format)
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(line + "\n" for line in lines)
 
 
 def _records(documents: Sequence[Document], run: Run, labels: Vocabulary) -> Iterator[dict[str, Any]]:
