@@ -29,7 +29,7 @@ def test_candidates_are_those_of_each_document_in_their_order(tmp_path: Path, ke
         ('{"paper": "a", "labels": ["7"]}', "c.json:1: names no candidates, expected candidates, predicted_label or"),
         ('{"paper": "a", "candidates": ["6"]}', 'c.json:1: no label has the id "6"'),
         ('{"paper": "a", "candidates": []}\n' * 2, 'c.json:2: document "a" has two lines'),
-        ('{"paper": "b", "candidates": []}', 'no candidates for document "a", 1 of 1 have none'),
+        ('{"paper": "b", "candidates": []}', 'no line for document "a", 1 of 1 have none; give the file'),
     ],
 )
 def test_what_is_wrong_with_candidates_is_named(tmp_path: Path, lines: str, problem: str) -> None:

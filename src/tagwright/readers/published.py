@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tagwright.core.checked import show
 from tagwright.errors import InputError
-from tagwright.readers.lines import Place, id_field, ids_field, json_lines, open_lines
+from tagwright.readers.lines import ids_field, json_lines, open_lines
+from tagwright.readers.run_files import rows_of
 from tagwright.readers.trec import label_with
 from tagwright.types import Run
 
@@ -21,23 +22,14 @@ def read_candidates(path: Path | str, document_ids: Sequence[str], labels: Mappi
     Raises InputError with the line: an unknown label, a document twice, no candidates; and for a document
     without a line.
     """
-    row_of = {document_id: row for row, document_id in enumerate(document_ids)}
     rows: dict[int, dict[int, float]] = {}
-    for line, record in json_lines(path):
-        place = Place(path, line)
-        row = row_of.get(id_field(record, place, "id" if "id" in record else "paper"))
-        if row is None:
-            continue
-        if row in rows:
-            raise place.error(f"document {show(document_ids[row])} has two lines; keep one of them")
+    remedy = "give the file that belongs to the documents"
+    for row, record, place in rows_of(json_lines(path), path, document_ids, remedy, others=True):
         key = next((key for key in CANDIDATES if key in record), None)
         if key is None:
             raise place.error(f"names no candidates, expected {', '.join(CANDIDATES[:-1])} or {CANDIDATES[-1]}")
         found = dict.fromkeys(label_with(label, labels, place) for label in ids_field(record, key, place))
         rows[row] = {label: 1.0 / rank for rank, label in enumerate(found, 1)}
-    if missing := [document_id for row, document_id in enumerate(document_ids) if row not in rows]:
-        problem = f"no candidates for document {show(missing[0])}, {len(missing)} of {len(document_ids)} have none"
-        raise InputError(f"{problem}; give the file that belongs to the documents", path)
     return Run.from_rows(rows[row] for row in range(len(document_ids)))
 
 

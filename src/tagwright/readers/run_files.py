@@ -179,23 +179,41 @@ def read_run(
         lines = chain([first], lines)
         if trec.is_run_line(first[1]):
             return trec.read_run_lines(lines, path, document_ids, labels)
-    row_of = {document_id: row for row, document_id in enumerate(document_ids)}
     rows: dict[int, Run] = {}
-    for line, record in json_records(lines, path):
-        place = Place(path, line)
-        document_id = id_field(record, place)
-        if document_id not in row_of:
-            raise trec.unknown_document(document_id, row_of, place)
-        if row_of[document_id] in rows:
-            raise place.error(f"document {show(document_id)} has two lines; keep one of them")
-        rows[row_of[document_id]] = _suggestions(record, labels, place)
+    remedy = 'one without suggestions is written with "suggestions": []'
+    for row, record, place in rows_of(json_records(lines, path), path, document_ids, remedy):
+        rows[row] = _suggestions(record, labels, place)
         if digests is not None and isinstance(digest := record.get("digest"), str):
-            digests[document_id] = digest
-    missing = [document_id for row, document_id in enumerate(document_ids) if row not in rows]
-    if missing:
-        problem = f"no line for document {show(missing[0])}, {len(missing)} of {len(document_ids)} have none"
-        raise InputError(f'{problem}; one without suggestions is written with "suggestions": []', path)
+            digests[document_ids[row]] = digest
     return Run.concat([rows[row] for row in range(len(document_ids))])
+
+
+def rows_of(
+    records: Iterable[tuple[int, dict[str, Any]]],
+    path: Path | str,
+    ids: Sequence[str],
+    remedy: str,
+    others: bool = False,
+) -> Iterator[tuple[int, dict[str, Any], Place]]:
+    """The row of each document, `id` or `paper`, its record and its place. others: whether there are lines of others.
+
+    ids: of the documents. Raises InputError for an unknown document, one with two lines, and, with the remedy, one
+    without a line.
+    """
+    left = {document_id: row for row, document_id in enumerate(ids)}
+    known = frozenset(left)
+    for line, record in records:
+        place = Place(path, line)
+        document_id = id_field(record, place, "paper" if "paper" in record and "id" not in record else "id")
+        if document_id in left:
+            yield left.pop(document_id), record, place
+        elif document_id in known:
+            raise place.error(f"document {show(document_id)} has two lines; keep one of them")
+        elif not others:
+            raise trec.unknown_document(document_id, ids, place)
+    if left:
+        problem = f"no line for document {show(next(iter(left)))}, {len(left)} of {len(ids)} have none"
+        raise InputError(f"{problem}; {remedy}", path)
 
 
 def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> Run:
