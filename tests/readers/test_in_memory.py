@@ -122,7 +122,7 @@ def test_a_single_record_is_one_document() -> None:
     tagger = tw.zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
     assert [each.name for each in tagger.suggest({"title": "Bees fly."})] == ["Bees"]
     assert list(Corpus.of({"title": "Bees", "labels": ["a"]})) == [Document("1", "Bees", labels=("a",))]
-    with pytest.raises(InputError, match='no column is recognised as title or text; the columns are "train"'):
+    with pytest.raises(InputError, match="the documents are a mapping with the keys"):
         Corpus.of({"train": [{"title": "Bees"}]})
 
 

@@ -48,7 +48,11 @@ def locate_documents(
     if isinstance(documents, Path):
         files = open_sources(documents, columns=columns, is_label=is_label)
         return chain.from_iterable(located for _, located in files)
-    documents = [documents] if isinstance(documents, Mapping) else documents
+    if isinstance(documents, Mapping):
+        if not any(isinstance(value, str) for value in documents.values()):
+            keys, remedy = ", ".join(map(show, documents)), "give one of its values, or a list of records"
+            raise InputError(f"the documents are a mapping with the keys {keys}; {remedy}")
+        documents = [documents]
     expected = "a text, a list, a column, a table, a Corpus or a Path"
     records, items = records_in(documents, "records", "documents are", expected)
     if records is not None:
