@@ -80,13 +80,6 @@ def test_records_are_enriched_by_a_process_of_their_own(client: TestClient, monk
         assert b"Orchards" in answer.content
 
 
-def test_what_is_wrong_with_records_is_said_without_paths_of_the_server(client: TestClient, tmp_path: Path) -> None:
-    other = utf8(marc_record([("001", "m2"), ("245", ("00", "aTax law"))]))
-    page = enrich(client, other).text
-    assert "in.mrc: has no decision on any of these documents" in page
-    assert str(tmp_path) not in page
-
-
 @pytest.mark.parametrize("address", ["/review/enrich", "/review/upload", "/api/files"])
 def test_a_file_that_unpacks_to_too_much_is_refused_at_every_address(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, address: str
@@ -151,18 +144,6 @@ def test_a_value_of_a_query_is_resolved_once(client: TestClient, monkeypatch: py
     answer = client.post("/reconcile", data={"queries": json.dumps(queries)})
     assert [len(each["result"]) > 0 for each in answer.json().values()] == [True] * 5
     assert resolved == Counter(values)
-
-
-def test_a_broader_label_counts_by_id_and_by_name() -> None:
-    labels = [Label("a", ("Animals",)), Label("b", ("Bees",), broader=("a",)), Label("o", ("Orchards",))]
-    model = ServedModel("zoo", word_tagger().with_labels(labels), "Zoo")
-    with TestClient(application([model])) as client:
-        queries = {value: {"query": "Bees", "properties": [{"pid": "broader", "v": [value, "x"]}]}
-                   for value in ("a", "Animals", "Orchards")}  # fmt: skip
-        answer = client.post("/reconcile", data={"queries": json.dumps(queries)}).json()
-    assert {value: each["result"][0]["score"] for value, each in answer.items()} == {
-        "a": 100.0, "Animals": 100.0, "Orchards": 50.0,
-    }  # fmt: skip
 
 
 def test_queries_of_a_client_that_has_left_are_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,11 +83,15 @@ def test_a_batch_of_queries(client: TestClient) -> None:
         q0={"query": "Bees", "type": ANIMAL, "limit": 3, "properties": [{"pid": "notation", "v": "595.79"}]},
         q1={"query": "Tax law", "type_strict": "should"},
         q2={"query": "Honey bees", "limit": 1, "properties": [{"pid": "broader", "v": [{"id": f"{BASE}bees"}, "x"]}]},
+        q3={"query": "Honey bees", "properties": [{"pid": "broader", "v": ["Bees", "x"]}]},
+        q4={"query": "Honey bees", "properties": [{"pid": "broader", "v": "Tax law"}]},
     )
     assert {key: short(each) for key, each in found.items()} == {
         "q0": [("bees", 100, True)],
         "q1": [("tax", 100, True)],
         "q2": [("honeybees", 100, True)],
+        "q3": [("honeybees", 100, True)],
+        "q4": [("honeybees", 50, False)],
     }
     assert found["q0"][0] == {
         "id": f"{BASE}bees", "name": "Bees", "description": "595.79; Insects that make honey.", "score": 100,
@@ -244,12 +248,6 @@ def test_flyout_and_preview_show_a_label_and_run_nothing(client: TestClient) -> 
     for path in ("flyout", "preview"):
         assert client.get(f"/reconcile/zoo-en/{path}").status_code == 400
         assert client.get(f"/reconcile/zoo-en/{path}?id=nothing").status_code == 404
-
-
-def test_pages_of_other_sites_may_ask(client: TestClient) -> None:
-    answer = client.get("/reconcile", headers={"Origin": "http://refine.example"})
-    assert answer.headers["access-control-allow-origin"] == "*"
-    assert "callback" not in client.get("/reconcile?callback=f").text
 
 
 def test_the_manifest_says_that_a_token_is_needed() -> None:
