@@ -17,7 +17,7 @@ from tagwright.server import request_bodies
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.current_request import CurrentRequest, begin
-from tagwright.server.problems import Busy
+from tagwright.server.problems import Problem
 from tagwright.server.served_model import ServedModel
 from tagwright.server.turns import Batches, in_thread
 from tagwright.types import Document
@@ -145,7 +145,7 @@ def test_a_client_that_sends_much_waits_behind_others_and_is_refused_more(held: 
     async def use() -> None:
         many = [asyncio.create_task(ask(queue, *range(4))) for _ in range(6)]
         await until(held.begun.is_set)
-        with pytest.raises(Busy):
+        with pytest.raises(Problem, match="Too many requests are waiting"):
             await ask(queue, 0)
         other = asyncio.create_task(ask(queue, 77, client="b"))
         await asyncio.sleep(0.01)

@@ -33,12 +33,10 @@ class Problem(HTTPException):
         return self.detail
 
 
-class Busy(Problem):
-    """Too many requests wait already (503); the client may try again in a second."""
-
-    def __init__(self) -> None:
-        text = Text("Too many requests are waiting; try again in %(seconds)s s", seconds=1)
-        super().__init__(503, text, headers={"Retry-After": "1"})
+def busy() -> Problem:
+    """Return the problem of too many requests that wait already (503); the client may try again in a second."""
+    text = Text("Too many requests are waiting; try again in %(seconds)s s", seconds=1)
+    return Problem(503, text, headers={"Retry-After": "1"})
 
 
 def bad_request(detail: str) -> Problem:

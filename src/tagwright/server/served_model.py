@@ -24,7 +24,7 @@ from tagwright.server.current_request import get_current_request
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.languages import Text
 from tagwright.server.predictor import SuggestRequest, Workers, predict
-from tagwright.server.problems import Busy, Problem, bad_request
+from tagwright.server.problems import Problem, bad_request, busy
 from tagwright.server.turns import Batches, in_thread
 from tagwright.tagger import Suggestion, Suggestions, Tagger
 from tagwright.tagger.acceptance import SuggestOptions
@@ -50,13 +50,12 @@ class ServedModel:
     what later requests get.
 
     id: part of addresses, without blanks. name: for people. language: codes of the languages of the labels' names, such
-    as "de+en". modified: when the tagger was saved or last
-    trained; None: never. settings: options of the server: its conditions (`only`, `without`) hold for all suggestions,
-    its hierarchy and limit per branch for requests without their own. number: of the version, such as "2026-11-28",
-    and history: the folder of all versions; "" and None without versions. log: where all suggestions are recorded.
-    seconds: time limit of an answer, after which `Busy` is raised. queues: of documents, and of long ones, for which
-    nobody waits who sends others. search, saved_names: the index of the labels, and a folder with them for other
-    processes.
+    as "de+en". modified: when the tagger was saved or last trained; None: never. settings: options of the server: its
+    conditions (`only`, `without`) hold for all suggestions, its hierarchy and limit per branch for requests without
+    their own. number: of the version, such as "2026-11-28", and history: the folder of all versions; "" and None
+    without versions. log: where all suggestions are recorded. seconds: time limit of an answer, after which Problem
+    (503) is raised. queues: of documents, and of long ones, for which nobody waits who sends others. search,
+    saved_names: the index of the labels, and a folder with them for other processes.
     """
 
     id: str
@@ -164,7 +163,7 @@ class ServedModel:
     async def suggest_all(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
         """Suggest labels for several documents, best first; none for an empty one. All are accepted, or none.
 
-        Raises Busy when too many documents wait. The options of the requests are those of `options`.
+        Raises Problem (503) when too many documents wait. The options of the requests are those of `options`.
         """
         nonempty = [request._replace(served=self.settings) for request in requests if request.document.text.strip()]
         computed = iter(await self._compute(nonempty) if nonempty else ())
@@ -184,7 +183,7 @@ class ServedModel:
         return suggestions
 
     async def explain(self, document: Document, suggestions: Suggestions) -> Suggestions:
-        """Return these suggestions for a document with their evidence. Raises Busy."""
+        """Return these suggestions for a document with their evidence. Raises Problem (503)."""
         request = SuggestRequest(document, suggested=suggestions)
         return (await self._compute([request]))[0] if suggestions else suggestions
 
@@ -194,11 +193,11 @@ class ServedModel:
         return sum(queue.asked.total() for queue in self.queues)
 
     def check_room(self, size: int = 1) -> None:
-        """Raise Busy unless the client of this request may send so many documents."""
+        """Raise Problem (503) unless the client of this request may send so many documents."""
         self.queues[0].check_room(size)
 
     async def _compute(self, requests: Sequence[SuggestRequest]) -> list[Suggestions]:
-        """Compute in batches with the requests of others; clients take turns. Raises Busy."""
+        """Compute in batches with the requests of others; clients take turns. Raises Problem (503)."""
         try:
             async with asyncio.timeout(self.seconds):
                 if self.workers or not any(len(request.document.text) > LONG for request in requests):
@@ -206,7 +205,7 @@ class ServedModel:
                 compute = await asyncio.to_thread(self._predict_long)
                 return await self.queues[1].all([(compute, request) for request in requests])
         except TimeoutError:
-            raise Busy from None
+            raise busy() from None
 
     def _for_others(self, tagger: Tagger) -> dict[str, Any]:
         """What is saved of a tagger for other processes, when it is first needed: that may take seconds."""

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 from tagwright.server.current_request import get_current_request
-from tagwright.server.problems import Busy
+from tagwright.server.problems import busy
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,14 +63,14 @@ class Batches:
             worker.cancel()
 
     def check_room(self, size: int = 1) -> None:
-        """Raise Busy unless the client of this request may send so many."""
+        """Raise Problem (503) unless the client of this request may send so many."""
         if self.asked[get_current_request().client] + size > self.most:
-            raise Busy
+            raise busy()
 
     async def all(self, requests: Sequence[Any]) -> list[Any]:
         """Return the answers to requests that are needed together.
 
-        Raises Busy, and the error of `compute` for one of them.
+        Raises Problem (503), and the error of `compute` for one of them.
         """
         self.check_room(len(requests))
         client = get_current_request().client

@@ -31,9 +31,9 @@ from tagwright.server.access import OPEN, Access, Role, Session, check_origin
 from tagwright.server.current_request import get_current_request
 from tagwright.server.entrance import Entrance, Page
 from tagwright.server.follower import Follower
-from tagwright.server.languages import _, number, translate, translated_error
+from tagwright.server.languages import _, number, translated_error
 from tagwright.server.pages import render, show
-from tagwright.server.problems import Busy, Problem, bad_request
+from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import (
     Form,
     Upload,
@@ -191,8 +191,6 @@ class ReviewPages:
                     added, changed = added + outcome.new, changed + outcome.changed
                 except InputError as error:
                     problems.append(translated_error(error))
-                except Busy as error:
-                    problems.append(f"{clean(file.name)}: {translate(error.detail)}")
         message = _("Documents added: %(count)s") % {"count": number(f"{added:,}")}
         if changed:
             known = _("ids known with another text, each text now a document of its own: %(count)s (first: %(first)s)")

@@ -109,7 +109,7 @@ class Review:
         A document that is reviewed blind has none before the reviewer's own labels are given.
 
         number: see `Entry`. marked: rank of the suggestion whose evidence is marked; None: the first one without a
-        verdict. Raises KeyError for an unknown document, Busy if the model has too many requests.
+        verdict. Raises KeyError for an unknown document, Problem (503) if the model has too many requests.
 
         The page has of the document the text with the evidence marked, and the number of characters left out; as rows
         the candidates, then labels that the reviewer added; others, who have finished it; whether it is blind, and
