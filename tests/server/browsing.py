@@ -51,7 +51,7 @@ def served(review: Review, refit: Refit) -> Iterator[str]:
     pages = ReviewPages(review, refitter=refitter, follower=follower)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         app = application([review.model], pages=pages)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="warning", access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
