@@ -13,7 +13,6 @@ from tagwright.api.options import configuration
 from tagwright.app.options import options_of, values_of
 from tagwright.core.checked import Checked, build
 from tagwright.errors import ConfigError
-from tagwright.tagger import zero_shot
 from tagwright.training.config import TrainingConfig
 
 
@@ -68,12 +67,6 @@ def test_a_slip_is_named_with_what_was_expected(setting: str, message: str) -> N
     with pytest.raises(ConfigError) as caught:
         build(Options, values_of(None, [setting]))
     assert message in str(caught.value)
-
-
-def test_stages_are_added_and_left_out_by_a_setting_and_in_a_file(tmp_path: Path) -> None:
-    (file := tmp_path / "options.toml").write_text('stages = ["-dense"]\n')
-    for values in (values_of(None, ["stages=-dense"]), values_of(file, [])):
-        assert configuration("zero_shot", values).stages == ("exact_match", "tfidf")
 
 
 def test_settings_go_before_the_file(tmp_path: Path) -> None:
@@ -172,14 +165,3 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None
         file.write_text(content)
     with pytest.raises(ConfigError, match=rf"options\.toml: {message}"):
         values_of(file, [])
-
-
-def test_prompts_are_given_on_the_command_line_and_in_a_file(tmp_path: Path) -> None:
-    expected = {"query": "query: ", "document": "passage: "}
-    setting = 'prompts={query="query: ", document="passage: "}'
-    assert build(zero_shot.Config, values_of(None, [setting])).prompts == expected
-    file = tmp_path / "options.toml"
-    file.write_text('[prompts]\nquery = "query: "\ndocument = "passage: "\n')
-    assert build(zero_shot.Config, values_of(file, [])).prompts == expected
-    with pytest.raises(ConfigError, match="expected a table, each value a text"):
-        build(zero_shot.Config, values_of(None, ["prompts=query"]))

@@ -96,16 +96,6 @@ def test_each_language_of_a_file_is_prepared_when_its_first_text_comes(
     assert kept(desk) == 1
 
 
-def test_with_a_damaged_cache_labels_are_prepared_again(
-    run: Command, desk: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    first = run(*ON, *STAGES)
-    (desk / "cache" / "tagwright-cache.sqlite").write_bytes(b"nothing")
-    again = run(*ON, *STAGES)
-    assert (again.code, again.out) == (0, first.out)
-    assert "remove it if it is damaged" in caplog.text
-
-
 def test_few_labels_and_an_encoder_of_ones_own_are_not_kept(run: Command, desk: Path) -> None:
     assert run("suggest", "docs.jsonl", "--labels", "labels.jsonl", *STAGES).code == 0
     tiny = tiny_encoder(desk / "tiny")
