@@ -26,24 +26,23 @@ ARGUMENTS = tuple(dict.fromkeys(name for method in METHODS.values() for name in 
 ZERO_SHOT = "zero_shot"
 
 
-def method_name(method: str) -> str:
-    """The name of a method as it is registered; "zero-shot" means "zero_shot".
+def find_method(method: str) -> Method:
+    """The method of this name; "zero-shot" means "zero_shot".
 
     Raises ConfigError with the nearest name, or the names there are.
     """
     name = canonical(method)
-    if registry.method(name) is None:
+    if (registered := registry.method(name)) is None:
         near = find_nearest(name, METHODS, cutoff=0.61)
         hint = f'did you mean "{near}"?' if near else f"there are {', '.join(METHODS)}"
         raise ConfigError(f"no method {show(method)}; {hint}")
-    return name
-
-
-def find_method(method: str) -> Method:
-    """The method of this name. Raises ConfigError with the names there are."""
-    registered = registry.method(method_name(method))
-    assert registered, "method_name knows it"
     return registered
+
+
+def method_name(method: str) -> str:
+    """The name of a method as it is registered. Raises ConfigError as `find_method` does."""
+    find_method(method)
+    return canonical(method)
 
 
 def configuration(

@@ -26,10 +26,7 @@ from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.files import to_vocabulary
 from tagwright.tagger import Tagger
-from tagwright.text.language import (
-    AUTO,
-    declared_languages,
-)
+from tagwright.text.language import AUTO, declared_languages
 from tagwright.types import Document
 
 if TYPE_CHECKING:
