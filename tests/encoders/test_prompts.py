@@ -16,6 +16,7 @@ from tagwright.encoders.prompts import Prompts, Role
 from tagwright.encoders.sentence_transformer import General
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError
+from tagwright.papers import rts
 from tagwright.stages.dense import Dense
 from tagwright.tagger import zero_shot
 from tagwright.types import Document, Floats, Label
@@ -168,8 +169,9 @@ def test_a_damaged_record_of_prompts_is_a_model_error(tmp_path: Path, prompts: A
     state = saved(Dense(LABELS, load(str(tiny_encoder(tmp_path / "tiny")))), tmp_path / "saved")
     with pytest.raises(ModelError, match="cannot be loaded"):
         Dense.from_state({**state, "record": {"prompts": prompts}}, LABELS)
-    with pytest.raises(ConfigError, match='not for "label"'):
-        zero_shot.Config(prompts={"label": "passage: "})
+    for method in (zero_shot, rts):
+        with pytest.raises(ConfigError, match='not for "label"'):
+            method.Config(prompts={"label": "passage: "}, encoder="minilm")
 
 
 def test_rough_vectors_do_without_prompts(tmp_path: Path) -> None:

@@ -111,10 +111,6 @@ def test_training_refuses_prompts_that_pooling_leaves_out(tmp_path: Path) -> Non
     maclr.fit(DOCUMENTS, LABELS, replace(config, prompts={"query": "", "document": ""}))
 
 
-def test_prompts_without_use_are_refused() -> None:
-    with pytest.raises(ConfigError, match="prompts are of transformers"):
-        rts.Config(encoder="static", prompts=PROMPTS)
+def test_prompts_of_a_cross_encoder_are_refused() -> None:
     with pytest.raises(ConfigError, match="a cross-encoder has none"):
         micol.Config(architecture="cross", prompts=PROMPTS)
-    with pytest.raises(ConfigError, match='not for "passage"'):
-        rts.Config(encoder="minilm", prompts={"passage": "passage: "})
