@@ -48,7 +48,7 @@ def taggers(folder: Path) -> list[Path]:
     vectors = np.random.default_rng(0).standard_normal((2, DIM), np.float32)
     free = ClassifierWeights(np.array([0, 2], np.int32), Vectors.of(vectors, "float16"))
     dense = Dense(LABELS, encoder, DenseOptions())
-    search = Search(dense.vectors, "auto", Index.build(dense.vectors, "HNSW32,SQ8"))
+    search = Search(dense.vectors, "auto", Index.build(dense.vectors, 1))
     indexed = Dense(LABELS, encoder, dense.options, search)
     svm = Linear(LABELS, bag, fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
     trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), leaf=2, workers=1))

@@ -75,7 +75,7 @@ def test_sparse_matrices_point_nowhere_else_though_their_checksums_are_right(
         ("linear", (), {"files": ["nowhere.npy"]}),
         ("words", ("retrievers", "lexical", "options"), {"k": 10**30}),
         ("words", ("retrievers", "lexical", "terms"), {"texts": {"file": "folder"}}),
-        ("dense", ("retrievers", "dense", "search", "index"), {"name": "../HNSW32,SQ8"}),
+        ("dense", ("retrievers", "dense", "search"), {"index": "../elsewhere"}),
         ("dense", ("retrievers", "dense"), {"encoder": "../../../elsewhere"}),
         ("dual", ("retrievers", "dual"), {"search": None, "weights": None, "texts": None}),
     ],

@@ -81,7 +81,7 @@ def test_alone_or_in_a_batch_cold_or_warm(precision: Precision, encoder: str, ca
         same(Run.concat(parts).take(np.arange(len(some))), alone)
     for stage in later.stages.values():
         if isinstance(stage, Dense):
-            stage.encode_labels()
+            stage.complete()
     same(later.tag(some), alone)
 
 

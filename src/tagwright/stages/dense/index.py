@@ -5,10 +5,9 @@ Below: labels that are encoded when their vectors are needed. Rough vectors prop
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import chain, pairwise
 from pathlib import Path
@@ -17,20 +16,19 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.core.checked import show
 from tagwright.core.extras import require
 from tagwright.core.saved import saved_folder
 from tagwright.data.sparse_arrays import largest_cells
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.layers import normalize_in_place
 from tagwright.encoders.sentence_transformer import cached_once
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
 from tagwright.types import Floats, Label, Longs, Run
 
 T = TypeVar("T", bound=Hashable)
 
 Storage: TypeAlias = Literal["float32", "float16"]
-Kind: TypeAlias = Literal["auto", "exact", "hnsw", "ivf"]
+Kind: TypeAlias = Literal["auto", "exact", "ivf"]
 
 EXACT_LIMIT = 100_000
 "Up to this many vectors, search is exact: a tenth of a second for one query, a few milliseconds for each of many."
@@ -154,21 +152,18 @@ class Index:
     """A FAISS index over stored vectors.
 
     It proposes more than needed, at most twice as many; the stored vectors rank them. faiss: holds a second copy, a
-    byte per number. name: as FAISS writes it, such as "IVF2048,SQ8". effort: the part that is searched, nprobe of IVF
-    or efSearch of HNSW; set on `faiss`.
+    byte per number; its `nprobe` is the number of lists that are searched.
     """
 
     faiss: Any
-    name: str
-    effort: int
 
     @classmethod
-    def build(cls, vectors: Vectors, name: str) -> Index:
-        """Train on a sample, add all, and double the effort until RECALL is reached. Seeded."""
+    def build(cls, vectors: Vectors, lists: int) -> Index:
+        """Train on a sample, add all, and double the lists that are searched until RECALL is reached. Seeded."""
         queries = _made_up_queries(vectors, 256)
-        exact, index = vectors.nearest(queries, 10), cls(_fill_index(vectors, name), name, effort=1)
-        while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.effort < 4096:
-            index = replace(index, effort=2 * index.effort)
+        exact, index = vectors.nearest(queries, 10), cls(_fill_index(vectors, lists))
+        while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.faiss.nprobe < 4096:
+            index.faiss.nprobe *= 2
         return index
 
     def nearest(self, vectors: Vectors, queries: Floats, k: int) -> Run:
@@ -179,28 +174,19 @@ class Index:
         indptr = np.concatenate([[0], np.cumsum(is_found.sum(axis=1))])
         return Run.of(indptr, rows, vectors.cosines(queries, pairs, rows)).top(k)
 
-    def state(self) -> dict[str, Any]:
-        """Return what a saved index is made of; its file is written by FAISS."""
-        return {"name": self.name, "effort": self.effort, "file": _File(self.faiss)}
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder, as FAISS reads it."""
+        import faiss
+
+        faiss.write_index(self.faiss, str(folder / FILE))
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Index:
-        """Memory-map the index of a saved state. Raises ConfigError where FAISS is not installed."""
+    def load(cls, folder: Path) -> Index:
+        """Memory-map a saved index. Raises ConfigError where FAISS is not installed."""
         require("the index of label vectors", "faiss")
         import faiss
 
-        name = state["name"]
-        if not re.fullmatch(r"(IVF\d{1,7}|HNSW32),SQ8", name):
-            raise ConfigError(f"an index is called {show(name)}")
-        return cls(faiss.read_index(str(saved_folder(state, "file") / FILE), faiss.IO_FLAG_MMAP), name, state["effort"])
-
-    def __post_init__(self) -> None:
-        import faiss
-
-        faiss.ParameterSpace().set_index_parameter(self.faiss, _parameter(self.name), self.effort)
-
-    def __str__(self) -> str:
-        return f"{self.name}, {_parameter(self.name)} {self.effort}"
+        return cls(faiss.read_index(str(folder / FILE), faiss.IO_FLAG_MMAP))
 
 
 class Search:
@@ -212,8 +198,8 @@ class Search:
     @cached_once
     def index(self) -> Index | None:
         """The index, built if it is not there yet; None where every vector is compared."""
-        name = None if self._loaded else index_name(self._kind, len(self.vectors))
-        return Index.build(self.vectors, name) if name else self._loaded
+        lists = None if self._loaded else lists_of(self._kind, len(self.vectors))
+        return Index.build(self.vectors, lists) if lists else self._loaded
 
     def nearest(self, queries: Floats, k: int) -> Run:
         """The k vectors of largest cosine for each query (m, dim), as far as the index finds them."""
@@ -227,48 +213,33 @@ class Search:
     @classmethod
     def from_state(cls, state: Mapping[str, Any], kind: Kind) -> Search:
         """Make the search of a saved state."""
-        index = state["index"]
-        return cls(Vectors(state["vectors"]), kind, index and Index.from_state(index))
+        index = state["index"] and Index.load(saved_folder(state, "index"))
+        return cls(Vectors(state["vectors"]), kind, index)
 
 
-@dataclass(frozen=True)
-class _File:
-    """Writes an index as FAISS reads it."""
-
-    faiss: Any
-
-    def save(self, folder: Path) -> None:
-        """Write into an existing folder."""
-        import faiss
-
-        faiss.write_index(self.faiss, str(folder / FILE))
-
-
-def index_name(kind: Kind, size: int) -> str | None:
-    """The FAISS name of the index of this kind for `size` vectors; None: exact search without an index.
+def lists_of(kind: Kind, size: int) -> int | None:
+    """The lists of an index of this kind for `size` vectors; None: exact search without an index.
 
     auto is exact up to EXACT_LIMIT, and where FAISS is not installed, otherwise IVF: HNSW is hardly quicker, takes
-    longer to build and cannot be memory-mapped. IVF has 2 sqrt(n) lists, rounded to a power of two.
+    longer to build and cannot be memory-mapped. There are 2 sqrt(n) lists, rounded to a power of two.
 
-    >>> index_name("auto", 1_000_000), index_name("hnsw", 20_000), index_name("hnsw", 1_000)
-    ('IVF2048,SQ8', 'HNSW32,SQ8', None)
+    >>> lists_of("auto", 1_000_000), lists_of("ivf", 20_000), lists_of("ivf", 1_000)
+    (2048, 256, None)
     """
     if kind == "exact" or size < INDEX_MINIMUM:
         return None
     if kind == "auto" and (size <= EXACT_LIMIT or find_spec("faiss") is None):
         return None
-    if kind == "hnsw":
-        return "HNSW32,SQ8"
-    return f"IVF{2 ** round(np.log2(2 * size**0.5))},SQ8"
+    return int(2 ** round(np.log2(2 * size**0.5)))
 
 
-def _fill_index(vectors: Vectors, name: str) -> Any:
+def _fill_index(vectors: Vectors, lists: int) -> Any:
     """A FAISS index, trained on a sample, with all vectors."""
     require("an index of label vectors", "faiss")
     import faiss
 
-    index = faiss.index_factory(vectors.codes.shape[1], name, faiss.METRIC_INNER_PRODUCT)
-    wanted = 40 * getattr(index, "nlist", 1000)  # k-means needs 39 per list
+    index = faiss.index_factory(vectors.codes.shape[1], f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+    wanted = 40 * lists  # k-means needs 39 per list
     index.train(vectors[np.sort(np.random.default_rng(0).permutation(len(vectors))[:wanted])])
     for _, block in vectors.blocks():
         index.add(block)
@@ -308,10 +279,6 @@ def recall(approximate: Run, exact: Run) -> float:
     0.6667
     """
     return float(exact.held_by(approximate).mean())
-
-
-def _parameter(name: str) -> str:
-    return "nprobe" if name.startswith("IVF") else "efSearch"
 
 
 Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
@@ -366,13 +333,6 @@ class PendingLabels:
         self._vectors = Vectors(np.zeros((len(labels), encoder.dim), storage))
         self._missing = np.ones(len(labels), np.bool_)
         self._lock = threading.Lock()
-
-    @property
-    def missing(self) -> int:
-        """Labels that are neither encoded yet nor in the cache."""
-        texts = self.views([self.labels[label] for label in np.flatnonzero(self._missing).tolist()])
-        _, known = self.encoder.known([text for of_label in texts for text in of_label], "document")
-        return int((~known.reshape(len(texts), -1)).any(axis=1).sum()) if texts else 0
 
     def all(self) -> Vectors:
         """The vectors of all labels, as they are stored."""

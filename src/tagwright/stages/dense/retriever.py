@@ -23,7 +23,6 @@ from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED
 from tagwright.encoders.prompts import Role
 from tagwright.errors import setting
 from tagwright.stages.dense.index import (
-    Index,
     Kind,
     PendingLabels,
     RoughLabels,
@@ -113,7 +112,7 @@ class DenseOptions(Checked):
     "How label vectors are stored: float16 halves float32 and agrees to 4 digits."
 
     index: Kind = "auto"
-    "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
+    "exact compares every label; ivf is faster and misses some; auto is exact up to 100,000 labels, then ivf."
 
     proposed: AtLeastOne | None = None
     """The labels that rough vectors propose for a document, so that not all labels have to be encoded before the first
@@ -179,21 +178,6 @@ class Dense(Retriever):
     def vectors(self) -> Vectors:
         """The vectors of all labels; encodes missing ones."""
         return self.search.vectors
-
-    @property
-    def index(self) -> Index | None:
-        """The index of many labels, or of their rough vectors where these propose; built if necessary."""
-        return self._rough.search.index if self._rough else self.search.index
-
-    @property
-    def missing(self) -> int:
-        """Labels that are not encoded yet."""
-        pending = self._pending
-        return pending.missing if pending else 0
-
-    def encode_labels(self) -> None:
-        """Encode the labels that are not encoded yet."""
-        _ = self.search
 
     def read(self, documents: Sequence[Document]) -> Texts:
         """Encode the documents, each of norm 1, and have labels proposed for them."""
@@ -281,18 +265,9 @@ class Dense(Retriever):
         vectors = self.vectors.moved(self._views(self.labels), self._views(labels), self._encode_labels)
         return Dense(labels, self.encoder, self.options, Search(vectors, self.options.index))
 
-    def describe(self) -> str:
-        """How the labels are stored and searched: "26,983 labels x 384, float16, exact"."""
-        parts = [f"{len(self.labels):,} labels x {self.encoder.dim}", self.options.storage, str(self.index or "exact")]
-        if self._rough:
-            parts.append(f"{self.options.proposed:,} proposed")
-        if self.missing:
-            parts.append(f"{self.missing:,} not encoded yet")
-        return ", ".join(parts)
-
     def complete(self) -> None:
         """Encode the labels that are not encoded yet."""
-        self.encode_labels()
+        _ = self.search
 
     def state(self) -> dict[str, Any]:
         """Return what a saved stage is made of; label vectors only if all are encoded, no index where some propose."""
