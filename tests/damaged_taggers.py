@@ -50,7 +50,7 @@ def taggers(folder: Path) -> list[Path]:
     dense = Dense(LABELS, encoder, DenseOptions())
     search = Search(dense.vectors, "auto", Index.build(dense.vectors, 1))
     indexed = Dense(LABELS, encoder, dense.options, search)
-    svm = Linear(LABELS, bag, fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
+    svm = Linear(LABELS, bag, *fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
     trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), leaf=2, workers=1))
     made = {
         "words": Tagger(

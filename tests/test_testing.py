@@ -215,7 +215,7 @@ def own(name: str, folder: Path) -> Stage:
     """One of our stages, with a tiny encoder or trained on a few words where it needs that."""
     gold, size = TOPICS.gold(TRAIN), len(TOPICS)
     if name == "Linear":
-        return Linear(TOPICS, BAG, fit_svm(FEATURES, gold, size, SvmOptions(workers=1)))
+        return Linear(TOPICS, BAG, *fit_svm(FEATURES, gold, size, SvmOptions(workers=1)))
     if name == "Trees":
         if find_spec("omikuji") is None:  # imported here, it would print into this process
             pytest.skip("omikuji is not installed")

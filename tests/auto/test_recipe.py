@@ -186,7 +186,7 @@ def test_documents_without_labels_are_not_negative(learned: Tagger) -> None:
     alone = auto.fit(LABELLED, LABELS, CONFIG).retrievers["svm"]
     assert isinstance(svm, Linear)
     assert isinstance(alone, Linear)
-    assert np.allclose(svm.model.weights.toarray(), alone.model.weights.toarray())
+    assert np.allclose(svm.weights.toarray(), alone.weights.toarray())
 
 
 def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_documents(

@@ -178,7 +178,7 @@ class Folds:
             (bag, features), gold = self._words, self.gold.take(learned)
             options = SvmOptions(seed=self.seed, workers=1 if len(np.unique(gold.labels)) <= FEW else 0)
             model = fit_svm(features[learned], gold, len(self.labels), options, self.steps.within(fold))
-            self._svms[fold] = Linear(self.labels, bag, model, CANDIDATES)
+            self._svms[fold] = Linear(self.labels, bag, *model, CANDIDATES)
         return self._svms[fold]
 
     def _dual(self, learned: Longs, fold: str) -> Retriever:

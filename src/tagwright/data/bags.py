@@ -1,7 +1,7 @@
 """Bags of words for linear models: which words count, and their weights in a text."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, islice
 from typing import Annotated, Any, Literal, Self, TypeAlias
@@ -76,16 +76,13 @@ class BagOfWords:
         """(texts, words) float32 CSR: the weight of each word in each text; a text without any is a row of 0."""
         from scipy.sparse import csr_matrix, vstack
 
-        no_rows = csr_matrix((0, len(self.words)), dtype=np.float32)  # vstack refuses an empty list
-        return vstack([no_rows, *self.parts(texts)], format="csr")
-
-    def parts(self, texts: Iterable[str]) -> Iterator[Matrix]:
-        """Yield the rows of `transform` in parts, so that only one is in memory at a time."""
+        parts = [csr_matrix((0, len(self.words)), dtype=np.float32)]  # vstack refuses an empty list
         remaining = iter(texts)
         while chunk := list(islice(remaining, TEXTS)):
             counts = count_words(Numbered.of(chunk), self._columns_of)
             counts.resize(len(chunk), len(self.words))
-            yield self._weighted(counts)
+            parts.append(self._weighted(counts))
+        return vstack(parts, format="csr")
 
     def state(self) -> dict[str, Any]:
         """Return what a saved bag is made of."""

@@ -294,7 +294,7 @@ def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, co
     if stage is None or not count:
         return gold.top(0)
     depth = count + int(np.diff(gold.indptr).max(initial=0))
-    ranking = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
+    ranking = shared_run(documents, lambda batch: stage.decisions(stage.read(batch), depth))
     return hard_negatives(ranking, gold, count)
 
 

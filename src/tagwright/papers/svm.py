@@ -54,11 +54,10 @@ def fit(
     document with text has a label of the vocabulary, InputError if no word is frequent enough.
     """
     gold = gold_of_texts(documents, labels, gold)
-    with text_features(documents) as (bag, features):
-        stage = Linear(labels, bag, fit_svm(features, gold, len(labels), config, steps), config.candidates)
-        tagger = Tagger(labels, {"svm": stage}, steps=(WeightedSum(),))
-        confidence = _confidence(tagger, documents, features, gold, stage, config)
-        return with_confidence(tagger, confidence)
+    bag, features = text_features(documents)
+    stage = Linear(labels, bag, *fit_svm(features, gold, len(labels), config, steps), config.candidates)
+    tagger = Tagger(labels, {"svm": stage}, steps=(WeightedSum(),))
+    return with_confidence(tagger, _confidence(tagger, documents, features, gold, stage, config))
 
 
 def _confidence(

@@ -12,13 +12,11 @@ margin of 1 - TOLERANCE has the dual 2 C TOLERANCE, so a working set cannot hold
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from tagwright.data.sparse_arrays import Matrix
-from tagwright.stages.linear.mapped_matrix import blocks, count_rows, release, write_transposed
 from tagwright.types import Floats, Ints, Longs
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]
@@ -58,10 +56,11 @@ Postings: TypeAlias = tuple[Longs, Matrix]
 "An inverted index of rare words: their columns, ascending, and (words, documents) float32 CSR."
 
 
-def postings_of(features: Matrix, folder: Path) -> Postings:
-    """Index the features (documents, words), memory-mapped. folder: an existing folder for this index only."""
-    words = np.flatnonzero(count_rows(features) <= max(TELLING * features.shape[0], 2))
-    return words, write_transposed(features, words, folder)
+def postings_of(features: Matrix) -> Postings:
+    """Index the features (documents, words)."""
+    counts = np.bincount(features.indices, minlength=features.shape[1])
+    words = np.flatnonzero(counts <= max(TELLING * features.shape[0], 2))
+    return words, features[:, words].T.tocsr()
 
 
 def solve(
@@ -119,7 +118,6 @@ def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints],
         some = positives[start : start + together]
         sums = (_rows(some, [np.ones(len(own), np.float32) for own in some], documents) @ features)[:, words]
         near = sp_matmul_topn(sums, weights, top_n=NEAR + max(map(len, some)), sort=True)
-        release(weights)
         for row, own in enumerate(some):
             alike = near.indices[near.indptr[row] : near.indptr[row + 1]]
             alike = alike[~np.isin(alike, own)][:NEAR]
@@ -162,8 +160,9 @@ def _find_joining(
 def _find_exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints, Ints, Floats]:
     """Return documents, labels and values of all scores above the limits, by document. See `_find_joining`."""
     documents, labels, scores = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
-    for start, block in blocks(features, max(1, PART // columns.shape[1])):
-        products = block @ columns
+    size = max(1, PART // columns.shape[1])
+    for start in range(0, features.shape[0], size):
+        products = features[start : start + size] @ columns
         rows, columns_above = np.nonzero(products > limits)
         documents.append((rows + start).astype(np.int32))
         labels.append(columns_above.astype(np.int32))

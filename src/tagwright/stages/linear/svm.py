@@ -2,13 +2,11 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tagwright.core.atomic import scratch_folder
 from tagwright.core.checked import AtLeastZero, Checked, NotNegative, Positive
 from tagwright.core.progress import bar
 from tagwright.core.steps import State, Steps
@@ -16,9 +14,8 @@ from tagwright.core.workers import usable_cores
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError
-from tagwright.stages.linear.hinge import CELLS, TOGETHER, Loss, Postings, postings_of, solve
-from tagwright.stages.linear.mapped_matrix import release, write_parts
-from tagwright.stages.linear.stage import Linear, LinearModel
+from tagwright.stages.linear.hinge import TOGETHER, Loss, Postings, postings_of, solve
+from tagwright.stages.linear.stage import Linear
 from tagwright.types import Document, Floats, Ints, Label, Longs, Run
 
 Block: TypeAlias = tuple[Matrix, Floats]
@@ -67,20 +64,14 @@ def train_linear(
     steps: Steps = Steps(),
 ) -> Linear:
     """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`."""
-    with text_features(documents) as (bag, features):
-        return Linear(labels, bag, fit_svm(features, gold, len(labels), options, steps), candidates)
+    bag, features = text_features(documents)
+    return Linear(labels, bag, *fit_svm(features, gold, len(labels), options, steps), candidates)
 
 
-@contextmanager
-def text_features(documents: Sequence[Document]) -> Iterator[tuple[BagOfWords, Matrix]]:
-    """Yield the words of the documents and their tf-idf vectors, (documents, words).
-
-    The documents are read one after the other; the vectors are in a temporary file.
-    """
+def text_features(documents: Sequence[Document]) -> tuple[BagOfWords, Matrix]:
+    """Return the words of the documents and their tf-idf vectors, (documents, words)."""
     bag = BagOfWords.of(document.text for document in documents)
-    with scratch_folder() as scratch:
-        parts = bag.parts(document.text for document in documents)
-        yield bag, write_parts(parts, len(bag.words), scratch)
+    return bag, bag.transform(document.text for document in documents)
 
 
 def out_of_fold(features: Matrix, gold: Run, texts: Longs, stage: Linear, options: SvmOptions) -> tuple[Run, Longs]:
@@ -98,18 +89,18 @@ def out_of_fold(features: Matrix, gold: Run, texts: Longs, stage: Linear, option
     for fold in folds:
         inside = np.sort(order[~np.isin(texts[order], texts[fold])])
         model = fit_svm(features[inside], gold.take(inside), len(stage.labels), options)
-        runs.append(Linear(stage.labels, stage.bag, model, stage.k).find(features[fold]))
+        runs.append(Linear(stage.labels, stage.bag, *model, stage.k).find(features[fold]))
     return Run.concat(runs), scored
 
 
 def fit_svm(
     features: Matrix, gold: Run, labels: int, options: SvmOptions = SvmOptions(), steps: Steps = Steps()
-) -> LinearModel:
+) -> Block:
     """One SVM against the rest for each label that a document has (DEPL 3.2), as described in stages/linear/hinge.py.
 
-    features: (documents, words) CSR. gold: a row for each document. labels: their number; those without documents get
-    no weights. steps: the store of finished blocks of labels. Raises ConfigError when no document has a label, or the
-    stored blocks belong to other documents or options.
+    Returns weights and biases as `Linear` has them. features: (documents, words) CSR. gold: a row for each document.
+    labels: their number; those without documents get no weights. steps: the store of finished blocks of labels. Raises
+    ConfigError when no document has a label, or the stored blocks belong to other documents or options.
     """
     from scipy.sparse import csr_matrix, vstack
 
@@ -125,9 +116,9 @@ def fit_svm(
         "options": {**asdict(options), "workers": None},
     }
     bias, parts = np.full(labels, -np.inf, np.float32), []
-    with scratch_folder() as scratch, bar("SVM", len(order)) as advance:
+    with bar("SVM", len(order)) as advance:
         documents = [[positives[label] for label in block] for block in blocks]
-        solved = _solve_blocks(features, postings_of(features, scratch), documents, options, config, steps)
+        solved = _solve_blocks(features, postings_of(features), documents, options, config, steps)
         for block, (weights, intercepts) in zip(blocks, solved, strict=True):
             parts.append(weights)
             bias[block] = intercepts
@@ -135,7 +126,7 @@ def fit_svm(
     position = np.full(labels, len(order))
     position[order] = np.arange(len(order))
     nothing = csr_matrix((1, features.shape[1]), dtype=np.float32)
-    return LinearModel(vstack([*parts, nothing], format="csr")[position], bias)
+    return vstack([*parts, nothing], format="csr")[position], bias
 
 
 def _positives(gold: Run) -> dict[int, Ints]:
@@ -163,7 +154,7 @@ def _solve_blocks(
     workers = min(options.workers or usable_cores(), max(1, len(missing)))
     settings = {name: getattr(options, name) for name in ("loss", "cost", "prune", "seed")}
     calls = (delayed(solve)(features, postings, block, **settings) for block in missing)
-    learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
+    learnt = Parallel(n_jobs=workers, return_as="generator", mmap_mode="c")(calls)  # what libraries can write to
 
     def learn() -> State:
         weights, bias = next(learnt)
@@ -180,7 +171,5 @@ def _solve_blocks(
 def _digest(features: Matrix, gold: Run) -> str:
     digest = hashlib.sha256()
     for array in (features.indptr, features.indices, features.data, gold.indptr, gold.labels):
-        for start in range(0, len(array), CELLS):
-            digest.update(np.ascontiguousarray(array[start : start + CELLS]).data)
-            release(features)
+        digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
