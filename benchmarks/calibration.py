@@ -45,11 +45,12 @@ from tagwright.combining.confidence import (
 from tagwright.combining.label_free import (
     FEATURES,
     FEW_FEATURES,
+    FILE,
     features,
     features_of_few,
     logistic,
     named_bits,
-    provenance,
+    read_packaged,
     text_lengths,
 )
 from tagwright.core.atomic import replace_file
@@ -204,7 +205,7 @@ def few() -> None:
         model = _few_model([table for other, each in tables.items() if other != name for table in each])
         print(f"{name:6} {len(own)} small vocabularies: ECE@5 {_few_error(own, model):.3f}", flush=True)
     weights, intercept = _few_model([table for each in tables.values() for table in each])
-    path, content = Path(tagwright.combining.__file__).parent / "label_free.json", {**provenance()}
+    path, content = Path(tagwright.combining.__file__).parent / FILE, {**read_packaged(FILE)}
     named = {key: round(weight, 5) for key, weight in zip(FEW_FEATURES, weights, strict=True)}
     content["models"] = {**content["models"], "few": {"weights": named, "intercept": round(intercept, 5)}}
     with replace_file(path) as file:
@@ -393,7 +394,7 @@ def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: b
 def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict[str, Any]:
     """The file of the package: two models, what they were fitted on, and their error on corpora left out."""
     models = {name: fitted(list(learnt.values()), name == "known") for name in ("unknown", "known")}
-    few_labels = provenance()["models"]["few"]
+    few_labels = read_packaged(FILE)["models"]["few"]
     return {
         "about": "Confidence of the zero-shot method without labels: logistic models, for when the usual number of "
         "labels of a document is known and when it is not. Made by benchmarks/calibration.py.",

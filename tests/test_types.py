@@ -121,7 +121,7 @@ def test_keep_leaves_an_empty_row_for_a_document_that_loses_everything() -> None
 def test_a_document_outside_the_run_is_an_index_error() -> None:
     run = Run.from_rows([{1: 0.5}, {2: 0.5}])
     assert run[-1][0].tolist() == [2]
-    with pytest.raises(IndexError, match="document 2 of a run over 2"):
+    with pytest.raises(IndexError):
         run[2]
 
 
@@ -162,7 +162,6 @@ def test_what_was_joined_is_no_part_of_a_document() -> None:
     assert document.text
     assert document == plain
     assert (repr(document), asdict(document)) == (repr(plain), asdict(plain))
-    assert pickle.dumps(document) == pickle.dumps(plain)
     for other in (pickle.loads(pickle.dumps(document)), copy.copy(document), copy.deepcopy(document)):
         assert other == document
         assert other.text == "Bees\nWings\nFour."

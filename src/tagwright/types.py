@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
@@ -33,16 +34,8 @@ class Section:
     paragraphs: tuple[str, ...] = ()
 
 
-class _Joined:
-    """Slots for the joined texts of a document; no fields, so that comparing, copying and pickling ignore them."""
-
-    __slots__ = ("_text", "_title_and_abstract")
-    _title_and_abstract: str
-    _text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Document(_Joined):
+@dataclass(frozen=True)
+class Document:
     """A text to be tagged. labels: gold label ids if known; metadata: field -> values."""
 
     id: str
@@ -52,34 +45,24 @@ class Document(_Joined):
     metadata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def title_and_abstract(self) -> str:
         r"""Title and abstract, one line each, without an empty one.
 
         >>> Document("d", title="Bees", abstract="They fly.").title_and_abstract
         'Bees\nThey fly.'
         """
-        try:
-            return self._title_and_abstract
-        except AttributeError:
-            head = "\n".join(part for part in (self.title, self.abstract) if part)
-            object.__setattr__(self, "_title_and_abstract", head)
-            return head
+        return "\n".join(part for part in (self.title, self.abstract) if part)
 
-    @property
+    @cached_property
     def text(self) -> str:
         r"""All text in reading order, one line for the title, the abstract, each heading and each paragraph.
 
         >>> Document("d", title="Bees", sections=(Section("Wings", 1, ("Four.",)),)).text
         'Bees\nWings\nFour.'
         """
-        try:
-            return self._text
-        except AttributeError:
-            body = (part for section in self.sections for part in (section.heading, *section.paragraphs))
-            text = "\n".join(part for part in (self.title_and_abstract, *body) if part)
-            object.__setattr__(self, "_text", text)
-            return text
+        body = (part for section in self.sections for part in (section.heading, *section.paragraphs))
+        return "\n".join(part for part in (self.title_and_abstract, *body) if part)
 
     def read_as(self, name: TextField) -> str:
         """The text that a stage reads: title and abstract, if there is an abstract, or everything."""
@@ -322,9 +305,8 @@ class Run:
 
     def __getitem__(self, document: int) -> tuple[Ints, Floats]:
         """Labels and scores of one document, best first (views)."""
-        if not -len(self) <= document < len(self):
-            raise IndexError(f"document {document} of a run over {len(self)}")
-        start, end = self.indptr[document % len(self)], self.indptr[document % len(self) + 1]
+        row = range(len(self))[document]  # counts from the end if negative, and raises IndexError
+        start, end = self.indptr[row : row + 2]
         return self.labels[start:end], self.scores[start:end]
 
     def __iter__(self) -> Iterator[tuple[Ints, Floats]]:

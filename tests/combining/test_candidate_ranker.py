@@ -72,12 +72,6 @@ def test_a_feature_that_never_changes_counts_nothing() -> None:
     assert np.isfinite(model.predict(values)).all()
 
 
-def test_other_features_are_an_error() -> None:
-    model, features = ranker()
-    with pytest.raises(ValueError, match="d"):
-        model.predict(Features(("a", "b", "d"), features.values))
-
-
 def test_biases_meet_their_equation() -> None:
     rng = np.random.default_rng(0)
     logits, labels, right = rng.normal(size=500), rng.integers(0, 20, 500), rng.random(500) < 0.3

@@ -12,11 +12,12 @@ from tests.fixed import Fixed
 from tagwright.combining.confidence import confidence_level
 from tagwright.combining.label_free import (
     FEATURES,
+    FILE,
     features,
     logistic,
     named_bits,
-    provenance,
-    read_shipped_model,
+    read_model,
+    read_packaged,
     text_lengths,
 )
 from tagwright.combining.pool import CandidatePool
@@ -28,7 +29,7 @@ RUN = Run.from_rows([{4: 3.0, 5: 3.0, 6: 0.0}, {}, {7: 1.0}])
 def sure(run: Run, characters: int, labels_per_document: float | None) -> Floats:
     """Confidences where no name is in the text."""
     table = features(run, np.zeros(len(run.labels)), np.full(len(run), characters), labels_per_document)
-    return logistic(table, *read_shipped_model("unknown" if labels_per_document is None else "known"))
+    return logistic(table, *read_model(FILE, "unknown" if labels_per_document is None else "known", FEATURES))
 
 
 def test_features_are_those_of_each_document() -> None:
@@ -66,19 +67,18 @@ def test_confidences_are_probabilities_whatever_is_ranked(rows: list[list[float]
     run = Run.from_rows([dict(enumerate(row)) for row in rows])
     for usual in (None, 1.0, 3.0, 20.0):
         found = sure(run, characters, usual)
-        assert found.dtype == np.float32
         assert ((found > 0) & (found < 1)).all()
 
 
 @pytest.mark.parametrize("known", ["known", "unknown"])
 def test_the_shipped_models_find_low_ranks_less_sure_and_what_is_named_surer(known: str) -> None:
-    weights = dict(zip(FEATURES, read_shipped_model(known)[0], strict=True))
+    weights = dict(zip(FEATURES, read_model(FILE, known, FEATURES)[0], strict=True))
     assert weights.pop("log rank") < 0
     assert min(weights.values()) > 0
 
 
 def test_the_shipped_file_says_where_it_comes_from() -> None:
-    content = provenance()
+    content = read_packaged(FILE)
     assert json.dumps(content, allow_nan=False)
     assert date.fromisoformat(content["date"])
     assert set(content["fitted on"]) == {"mdn", "tib", "epmc", "arxiv", "kirja"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.fixed import Fixed
 
 from tagwright.combining.confidence import LIKELY
-from tagwright.combining.label_free import read_model
+from tagwright.combining.label_free import read_model, read_packaged
 from tagwright.combining.none_fits import (
     FILE,
     MEANING,
@@ -24,7 +24,6 @@ from tagwright.combining.none_fits import (
     describe,
     estimate,
     leave_room,
-    provenance,
 )
 from tagwright.combining.pool import CandidatePool
 from tagwright.data.vocabulary import Vocabulary
@@ -178,6 +177,6 @@ def test_the_models_of_the_package_rise_and_fall_as_they_must(name: str, feature
 
 
 def test_where_the_models_come_from() -> None:
-    told = provenance()
+    told = read_packaged(FILE)
     assert date.fromisoformat(told["date"]) >= date(2026, 11, 27)
     assert set(told["fitted on"]) == set(told["wrongly none with the corpus left out"])

@@ -164,7 +164,7 @@ def test_restrict_names_a_label_that_is_not_there(words: Tagger) -> None:
 
 
 def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> None:
-    sum_, pool = WeightedSum(by="scores", weights={"exact_match": 0.5}), PoolOptions(limit=2)
+    sum_, pool = WeightedSum(by="ranks", weights={"exact_match": 0.5}), PoolOptions(limit=2)
     tagger = Tagger(LABELS, tiny.retrievers, {"again": ExactMatch(LABELS)}, pool, (sum_,))
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")

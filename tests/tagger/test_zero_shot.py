@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.combining.label_free import MANY_LABELS, LabelFree, label_free
+from tagwright.combining.label_free import MANY_LABELS, LabelFree
 from tagwright.combining.none_fits import NoneFits, estimate, leave_room
 from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import find_last
@@ -129,7 +129,7 @@ def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str
     run = tagger.rank(pool)
     assert run.confidences is not None
     assert run.none is not None
-    by_formula = replace(run, confidences=label_free(pool, run))
+    by_formula = LabelFree().apply(pool, run)
     expected = leave_room(by_formula, estimate(pool, by_formula, len(MANY)))
     assert expected.confidences is not None
     assert run.confidences.tolist() == expected.confidences.tolist()

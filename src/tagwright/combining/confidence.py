@@ -112,10 +112,13 @@ class Curve(Checked, Confidence):
     def fit(cls, ranked: Run, right: Mask, *, log_scores: bool = False) -> Self:
         """Learn the curve from a ranking of documents whose labels no stage has seen.
 
-        right: (suggestions,) whether each is. Raises ConfigError without suggestions.
+        right: (suggestions,) whether each is. Standard scores and scores are fitted together, so that a text in which
+        nothing stands out shows it. Raises ConfigError without suggestions.
         """
         run = with_log_scores(ranked) if log_scores else ranked
-        slope, slope_of_scores, intercept = fit_sum(run, zscores(run), right)
+        kept, discounts = _mark_first(run.scores, run.rows)
+        columns = np.column_stack([zscores(run), run.scores])[kept]
+        (slope, slope_of_scores), intercept = _fit_rising(columns, right[kept], discounts)
         return cls(
             slope=slope,
             intercept=intercept,
@@ -156,7 +159,8 @@ class Mapped(Confidence):
     @classmethod
     def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:  # noqa: ARG003
         """Make the step of a saved state."""
-        return cls(score_map_of(state["score_map"]))
+        saved = state["score_map"]
+        return cls(Isotonic(**saved) if "scores" in saved else Platt(**saved))
 
 
 def confidence_of(steps: Sequence[Step]) -> Confidence | None:
@@ -186,18 +190,6 @@ def fit_curve(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Platt:
     """The logistic curve, however many documents are labelled; the arguments are those of `fit_score_map`."""
     kept, discounts = _mark_first(scores, rows)
     return replace(fit_platt(scores[kept], right[kept], discounts), documents=len(np.unique(rows)))
-
-
-def fit_sum(run: Run, standard: Doubles, right: Mask) -> tuple[float, float, float]:
-    """A logistic curve over standard scores and scores together, so that a text in which nothing stands out shows it.
-
-    run: ranked. standard: (suggestions,) its standard scores. The right and the suggestions that count: see
-    `fit_score_map`. Returns the slope of standard scores, that of scores, both 0 or more, and the intercept.
-    """
-    kept, discounts = _mark_first(run.scores, run.rows)
-    columns = np.column_stack([standard, run.scores])[kept]
-    (of_standard, of_scores), intercept = _fit_rising(columns, right[kept], discounts)
-    return of_standard, of_scores, intercept
 
 
 def ranks_within(rows: Longs, scores: NDArray[np.floating]) -> Longs:
@@ -280,11 +272,6 @@ def confidence_level(confidence: float) -> Word:
     ('likely', 'possible', 'unlikely')
     """
     return "likely" if confidence >= LIKELY else "possible" if confidence >= POSSIBLE else "unlikely"
-
-
-def score_map_of(state: Mapping[str, Any]) -> ScoreMap:
-    """Make the map of a saved state."""
-    return Isotonic(**state) if "scores" in state else Platt(**state)
 
 
 def _fit_rising(columns: Doubles, right: Mask, weights: NDArray[np.floating]) -> tuple[list[float], float]:

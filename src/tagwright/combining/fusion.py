@@ -59,24 +59,6 @@ def reciprocal_ranks_within(candidates: Run, scores: NDArray[np.floating], *, sp
     return reciprocal
 
 
-def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence[Weight] | None = None) -> Run:
-    """The candidates under the weighted sum of standard scores: (score - mean) / deviation, document by document.
-
-    scores: one array (suggestions,) per stage, aligned with the candidates, which every stage has scored. weights: one
-    per stage, all 1 by default. A stage that scores all candidates of a document the same does not affect the ranking
-    of that document.
-
-    Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3): they become 1.2247, 0, -1.2247. The second stage gives
-    0, 0, 3: mean 1, deviation sqrt(2), so -0.7071, -0.7071, 1.4142.
-
-    >>> candidates = Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])
-    >>> fused = standard_scores(candidates, [candidates.scores, np.array([0.0, 0.0, 3.0])])
-    >>> fused.labels.tolist(), [f"{score:.4f}" for score in fused.scores]
-    ([5, 7, 6], ['0.5176', '0.1895', '-0.7071'])
-    """
-    return candidates.rescored(_add_weighted([standardise(candidates, each) for each in scores], weights))
-
-
 def summed_evidence(
     candidates: Run,
     scores: Sequence[Scores],
@@ -87,10 +69,11 @@ def summed_evidence(
 
     The logarithm favours labels on which stages agree.
 
-    scores, weights: as for `standard_scores`. distributions: one for each stage, which says how its scores become
-    evidence. "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score
-    itself, since the stage scores few candidates, and a normal tail would mislead. "information_content": the score as
-    it is, in bits, so that a weak match stays weak even as the best of its document.
+    scores: one array (suggestions,) per stage, aligned with the candidates, which every stage has scored. weights: one
+    per stage, all 1 by default. distributions: one for each stage, which says how its scores become evidence.
+    "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score itself, since
+    the stage scores few candidates, and a normal tail would mislead. "information_content": the score as it is, in
+    bits, so that a weak match stays weak even as the best of its document.
 
     The first stage scores in bits: 3 and 0 become 2 and 0. Of the normal scores 1 and -1 of the second, which are their
     own standard scores, 1 has a tail of 0.1587, that is 2.656 bits, so log2(3.656) = 1.870; -1 has a tail of 0.8413,
@@ -158,10 +141,7 @@ def zscores(ranked: Run) -> NDArray[np.float64]:
 
 
 def _add_weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:
-    weights = [1.0] * len(scores) if weights is None else weights
-    if not scores or len(scores) != len(weights):
-        raise ValueError(f"{len(weights)} weights for {len(scores)} stages")
     total = np.zeros(scores[0].shape)
-    for weight, each in zip(weights, scores, strict=True):
+    for weight, each in zip(weights or [1.0] * len(scores), scores, strict=True):
         total += weight * each.astype(np.float64)
     return total

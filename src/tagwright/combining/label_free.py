@@ -25,6 +25,10 @@ from tagwright.combining.steps import Contributions, Estimates
 from tagwright.core.checked import AtLeastOne, Checked, Positive
 from tagwright.types import Doubles, Floats, Label, Longs, Run
 
+FILE = "label_free.json"
+"""Where the models are, with their training data, date, and quality on a corpus that was left out. "known", "unknown":
+of many labels, by whether the number of labels of a document is. "few": of few labels."""
+
 FEATURES = ("log rank", "standard score", "log characters", "information content")
 """Of a candidate: the logarithm of its rank, or of its rank over the number of labels that documents have; its standard
 score among the first hundred of the document; the logarithm of the length of the text in characters; how often, how
@@ -66,11 +70,14 @@ class LabelFree(Checked, Confidence):
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:
         """Return the ranking with confidences."""
-        scored = with_log_scores(run) if self.log_scores else run
+        scored, bits = with_log_scores(run) if self.log_scores else run, named_bits(pool, run)
         if self.few_labels is None:
-            return replace(run, confidences=label_free(pool, scored, self.labels_per_document))
-        confidences = label_free_of_few(pool, scored, pool.evidence(scored), self.few_labels)
-        return replace(run, confidences=confidences)
+            table = features(scored, bits, text_lengths(pool), self.labels_per_document)
+            model = read_model(FILE, "unknown" if self.labels_per_document is None else "known", FEATURES)
+        else:
+            table = features_of_few(scored, pool.evidence(scored), bits, self.few_labels)
+            model = read_model(FILE, "few", FEW_FEATURES)
+        return replace(run, confidences=logistic(table, *model))
 
     def explain(self, pool: CandidatePool, run: Run, before: Contributions) -> Contributions:
         """Return the same contributions, with what the model reads of each candidate."""
@@ -98,24 +105,6 @@ def log_odds(table: Doubles, weights: Sequence[float], intercept: float) -> Doub
     """(n, features) -> (n,) log odds by a logistic model, with a weight for each feature."""
     products = np.ascontiguousarray(table * np.array(weights))  # `@` rounds by the number of rows
     return np.asarray(products.sum(axis=1) + intercept, np.float64)
-
-
-def label_free(pool: CandidatePool, run: Run, labels_per_document: float | None = None) -> Floats:
-    """(suggestions,) the probability that each suggestion is right, from 0 to 1.
-
-    run: the candidates of the pool, ranked. labels_per_document: how many labels a document has as a rule, if that is
-    known.
-    """
-    table = features(run, named_bits(pool, run), text_lengths(pool), labels_per_document)
-    return logistic(table, *read_shipped_model("unknown" if labels_per_document is None else "known"))
-
-
-def label_free_of_few(pool: CandidatePool, run: Run, evidence: Floats, labels: int) -> Floats:
-    """(suggestions,) the probability that each suggestion is right, for fewer than `MANY_LABELS` labels.
-
-    run: the candidates of the pool, ranked. evidence: see `features_of_few`. labels: how many there are.
-    """
-    return logistic(features_of_few(run, evidence, named_bits(pool, run), labels), *read_shipped_model("few"))
 
 
 def features_of_few(run: Run, evidence: NDArray[np.floating], bits: NDArray[np.floating], labels: int) -> Doubles:
@@ -179,24 +168,11 @@ def text_lengths(pool: CandidatePool) -> Longs:
     return np.array([len(document.text) for document in pool.documents], np.int64)
 
 
-def read_shipped_model(name: str) -> Model:
-    """The model that comes with Tagwright of this name, its weights and intercept, see `logistic`.
-
-    "known", "unknown": of many labels, by whether the number of labels of a document is. "few": of few labels.
-    """
-    return read_model("label_free.json", name, FEW_FEATURES if name == "few" else FEATURES)
-
-
 @cache
 def read_model(file: str, name: str, features: Sequence[str]) -> Model:
     """Return a model of a file of this package: the weights of the features, and the intercept."""
     model = read_packaged(file)["models"][name]
     return tuple(model["weights"][each] for each in features), model["intercept"]
-
-
-def provenance() -> Mapping[str, Any]:
-    """The record of the models: training data, date, and quality on a corpus that was left out. Plain JSON."""
-    return read_packaged("label_free.json")
 
 
 def read_packaged(name: str) -> Mapping[str, Any]:

@@ -177,20 +177,18 @@ class CandidateRanker:
     trees: BoostedTrees | None = None
 
     def predict(self, features: Features) -> Doubles:
-        """Return the scores, (suggestions,). Raises ValueError for other features than in training."""
-        values = self._checked(features)
-        return self.linear.predict(values) + (self.trees.predict(values) if self.trees else 0.0)
+        """Return the scores, (suggestions,), by the features of the training."""
+        return self.linear.predict(features.values) + (self.trees.predict(features.values) if self.trees else 0.0)
 
     def contributions(self, features: Features) -> tuple[Doubles, float]:
         """Return what each feature adds to each score, (suggestions, features), and a constant.
 
         The contributions of a candidate and the constant add up to its score.
         """
-        values = self._checked(features)
-        added, constant = self.linear.contributions(values)
+        added, constant = self.linear.contributions(features.values)
         if not self.trees:
             return added, constant
-        more, first = self.trees.contributions(values)
+        more, first = self.trees.contributions(features.values)
         return added + more, constant + first
 
     @classmethod
@@ -198,12 +196,6 @@ class CandidateRanker:
         """Make the ranker of a saved state."""
         trees = state["trees"]
         return cls(tuple(state["names"]), Logistic(**state["linear"]), trees and BoostedTrees(**trees))
-
-    def _checked(self, features: Features) -> Floats:
-        if features.names != self.names:
-            other = sorted(set(features.names) ^ set(self.names))
-            raise ValueError(f"features differ from those in training: {', '.join(other) or 'their order'}")
-        return features.values
 
 
 def fit_logistic(features: Floats, right: Mask, base: int, penalty: float) -> Logistic:

@@ -7,21 +7,21 @@ documents met their own vocabulary, that of other corpora, and parts of their ow
 names, its confidences tell: 1 minus each, multiplied.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from tagwright.combining.confidence import LIKELY, sigmoid
-from tagwright.combining.label_free import Model, log_odds, read_model, read_packaged
+from tagwright.combining.label_free import Model, log_odds, read_model
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.types import Doubles, Label, Run
 
 FILE = "none_fits.json"
-"Where the models are."
+"Where the models are, with their training data, date, and quality on corpora that were left out."
 
 MEANING = ("cosine above topics", "evidence", "expected maximum")
 """Of a document: the mean cosine of the five nearest labels above that to general topics, in deviations of the cosines
@@ -157,8 +157,3 @@ def _mean_of_first(run: Run, most: int) -> Doubles:
     """(documents,) the mean score of the first labels of each document; 0 for one without any."""
     first = run.top(most)
     return np.bincount(first.rows, first.scores, len(run)) / np.maximum(1, np.diff(first.indptr))
-
-
-def provenance() -> Mapping[str, Any]:
-    """Return the record of the models: training data, date, and quality on corpora that were left out."""
-    return read_packaged(FILE)

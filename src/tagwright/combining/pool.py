@@ -25,12 +25,9 @@ class PoolOptions(Checked):
 
     def check(self, retrievers: Sequence[str]) -> None:
         """Raise ConfigError if all retrievers are excluded, or an unknown one."""
-        if unknown := set(self.exclude) - set(retrievers):
-            raise ConfigError(
-                f"the pool excludes {', '.join(sorted(unknown))}, the retrievers are {', '.join(retrievers)}"
-            )
-        if set(self.exclude) == set(retrievers):
-            raise ConfigError(f"the pool excludes every retriever ({', '.join(retrievers)}): nothing is ranked")
+        if not set(self.exclude) < set(retrievers):
+            named = f"{', '.join(self.exclude)}, expected some of the retrievers {', '.join(retrievers)}, but not all"
+            raise ConfigError(f"the pool excludes {named}")
 
 
 @dataclass(frozen=True, eq=False)

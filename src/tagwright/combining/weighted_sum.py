@@ -8,11 +8,11 @@ errors, so each is judged with names and words alone.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self
 
 import numpy as np
 
-from tagwright.combining.fusion import Weight, append_labels, reciprocal_ranks, standard_scores, summed_evidence
+from tagwright.combining.fusion import Weight, append_labels, reciprocal_ranks, summed_evidence
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative, Probability
@@ -110,16 +110,13 @@ def _quality(with_one: float, with_other: float, of_these: float) -> float:
     return float(min(np.sqrt(with_one * with_other / of_these), 1.0)) if of_these else 0.0
 
 
-By: TypeAlias = Literal["evidence", "scores", "ranks"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class WeightedSum(Checked, Step):
     """Ranks candidates by a weighted sum over the stages; a single stage keeps its own scores."""
 
-    by: By = "evidence"
-    """evidence, scores: every stage scores the candidates of all, and the logarithms of the evidence, or the standard
-    scores, are added. ranks: reciprocal ranks are added."""
+    by: Literal["evidence", "ranks"] = "evidence"
+    """evidence: every stage scores the candidates of all, and the logarithms of the evidence are added. ranks:
+    reciprocal ranks are added."""
 
     weights: Mapping[str, NotNegative] = field(default_factory=dict)
     "Stage -> weight; 1 for a stage that is not named. A stage of weight 0 is not made to score."
@@ -187,10 +184,8 @@ class WeightedSum(Checked, Step):
     def _sum(self, voters: Sequence[str], weights: Sequence[Weight], pool: CandidatePool) -> Run:
         if self.by == "ranks":
             return reciprocal_ranks(list(map(pool.ranking, voters)), weights, self.rank_constant, pool.run)
-        scores = list(map(pool.scores, voters))
-        if self.by == "scores":
-            return standard_scores(pool.run, scores, weights)
-        return summed_evidence(pool.run, scores, [pool.stages[name].distribution for name in voters], weights)
+        distributions = [pool.stages[name].distribution for name in voters]
+        return summed_evidence(pool.run, list(map(pool.scores, voters)), distributions, weights)
 
     def describe(self, stages: Collection[str], before: str = "") -> str:  # noqa: ARG002
         """Return the stages with their weights: "exact_match 0.5, tfidf 1; combined by evidence"."""

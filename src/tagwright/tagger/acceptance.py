@@ -93,8 +93,6 @@ class SuggestOptions(Checked):
             value = getattr(self, name)
             if isinstance(value, np.generic):
                 object.__setattr__(self, name, value.item())
-        if not isinstance(self.k, int) or self.k < 1:
-            raise ConfigError(f"k is {self.k!r}, expected a whole number, at least 1")
         super().__post_init__()
         if self.best_cut and self.thresholds:
             raise ConfigError("best_cut and thresholds both say how many labels; ask for one of them")

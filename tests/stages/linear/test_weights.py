@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random
 
-from tagwright.data.bags import BagOfWords
+from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.stages.linear import stage as linear_stage
 from tagwright.stages.linear.stage import Linear
 from tagwright.types import Label, Run
 
 FEATURES = csr_matrix(np.array([[1, 0, 0, 2], [0, 0, 0, 0], [0, 1, 3, 0]], np.float32))
 LABELS = [Label(name, (name,)) for name in "xyz"]
-BAG = BagOfWords(list("abcd"), np.ones(4, np.int64), 3)
+BAG = BagOfWords(list("abcd"), np.ones(4, np.int64), 3, BagOptions())
 STAGE = Linear(
     LABELS,
     BAG,
