@@ -165,7 +165,7 @@ def find_registered(kind: Kind) -> tuple[EntryPoint, ...]:
 def find(kind: Kind, name: str, package: str = "") -> EntryPoint | None:
     """The entry point of this name, of this package if one is given; None where there is none."""
     fits = (point for point in find_registered(kind) if canonical(point.name) == canonical(name))
-    return next((point for point in fits if not package or _is_same_package(package_of(point), package)), None)
+    return next((point for point in fits if not package or _plain(package_of(point)) == _plain(package)), None)
 
 
 def package_of(point: EntryPoint) -> str:
@@ -278,23 +278,20 @@ def made_by_name(name: str, labels: Sequence[Label]) -> Stage:
         raise ConfigError(f"no installed package registers a stage {name}; install the one that does")
     try:
         stage: Stage = load(point)(labels)
-    except TypeError as error:
-        raise ConfigError(f"{name}: cannot be made of labels alone ({error}); make it in Python") from error
     except TagwrightError:
         raise
     except Exception as error:  # the code of another package may fail in any way
         raise ConfigError(
-            f"the stage {name} of the package {package_of(point)} cannot be made ({class_and_message(error)}); "
-            f"make it in Python to see where"
+            f"the stage {name} of the package {package_of(point)} cannot be made of labels alone "
+            f"({class_and_message(error)}); make it in Python"
         ) from error
     return stage
 
 
-def _is_same_package(one: str, other: str) -> bool:
-    """Whether two names of packages are the same to pip.
+def _plain(package: str) -> str:
+    """The name of a package as pip compares it.
 
-    >>> _is_same_package("Author-Keywords", "author.keywords")
-    True
+    >>> _plain("Author.Keywords")
+    'author-keywords'
     """
-    plain = (canonical(name.replace(".", "-")).lower() for name in (one, other))
-    return next(plain) == next(plain)
+    return re.sub(r"[-_.]+", "-", package).lower()

@@ -97,7 +97,7 @@ def test_several_documents_give_several_lists(words: tw.Tagger) -> None:
 
 @pytest.mark.parametrize("k", [0, "3", 1.5, None])
 def test_k_is_a_whole_number(words: tw.Tagger, k: Any) -> None:
-    with pytest.raises(tw.ConfigError, match="k is .*, expected (a whole number|at least 1), such as 10"):
+    with pytest.raises(tw.ConfigError, match=r"k is .*, expected (a whole number|at least 1), such as 10"):
         words.suggest(BEES, k=k)
 
 

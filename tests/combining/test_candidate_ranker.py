@@ -9,11 +9,10 @@ from tagwright.combining.learned_combiner import (
     Logistic,
     fit_label_bias,
     fit_logistic,
-    follow_labels,
     shrunk_bias,
 )
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
-from tagwright.types import Floats, Label, Mask
+from tagwright.types import Floats, Mask
 
 
 def data() -> tuple[Floats, Mask]:
@@ -23,27 +22,21 @@ def data() -> tuple[Floats, Mask]:
     return values, values[:, 1] + rng.normal(size=300) > 1.5
 
 
-def ranker() -> tuple[CandidateRanker, Features]:
+def test_log_odds_and_contributions_worked_out_by_hand() -> None:
+    model = Logistic(np.array([1.0, 0.0]), np.array([2.0, 1.0]), np.array([4.0, -1.0]), bias=0.5)
+    features = np.array([[3.0, 2.0]], np.float32)  # (3 - 1) / 2 * 4 = 4, and -2
+    assert model.contributions(features).tolist() == [[4, -2]]
+    assert model.predict(features).tolist() == [2.5]
+
+
+def test_contributions_and_a_constant_add_up_to_the_score() -> None:
     values, right = data()
     linear = fit_logistic(values, right, base=0, penalty=1.0)
     gradients = lambda_gradients(right, np.arange(0, 301, 10))
     trees = grow(values, linear.predict(values), gradients, BoostingOptions(trees=7, smallest=5))
-    return CandidateRanker(("a", "b", "c"), linear, trees), Features(("a", "b", "c"), values)
-
-
-def test_log_odds_and_contributions_worked_out_by_hand() -> None:
-    model = Logistic(np.array([1.0, 0.0]), np.array([2.0, 1.0]), np.array([4.0, -1.0]), bias=0.5)
-    features = np.array([[3.0, 2.0]], np.float32)  # (3 - 1) / 2 * 4 = 4, and -2
-    added, constant = model.contributions(features)
-    assert added.tolist() == [[4, -2]]
-    assert constant == 0.5
-    assert model.predict(features).tolist() == [2.5]
-
-
-def test_contributions_add_up_to_the_score() -> None:
-    model, features = ranker()
-    added, constant = model.contributions(features)
-    assert added.sum(axis=1) + constant == pytest.approx(model.predict(features))
+    model, features = CandidateRanker(("a", "b", "c"), linear, trees), Features(("a", "b", "c"), values)
+    constant = linear.bias + trees.value[:, 0].sum()
+    assert model.contributions(features).sum(axis=1) + constant == pytest.approx(model.predict(features))
 
 
 def test_the_base_is_as_free_as_in_regression_on_it_alone() -> None:
@@ -94,8 +87,3 @@ def test_biases_are_on_the_scale_of_the_scores() -> None:
 def test_scores_that_tell_nothing_give_no_biases(scores: list[float]) -> None:
     right = np.array([False, True])[: len(scores)]
     assert fit_label_bias(np.array(scores), right, np.arange(len(scores)), 2).tolist() == [0, 0]
-
-
-def test_biases_follow_the_labels() -> None:
-    a, b, c = (Label(name, (name,)) for name in "abc")
-    assert follow_labels(np.array([1.0, 2.0]), [a, b], [b, c, a]).tolist() == [2, 0, 1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import cast
 
 import numpy as np
 import pytest
@@ -26,8 +25,6 @@ from tagwright.combining.none_fits import (
     leave_room,
 )
 from tagwright.combining.pool import CandidatePool
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.stages.by_language import ByLanguage
 from tagwright.types import Background, Document, Floats, Run
 
 DOCUMENTS = [Document("1", title="Bees"), Document("2", title="Taxes")]
@@ -86,25 +83,6 @@ def test_of_two_encoders_that_counts_which_knows_the_names() -> None:
     assert found is not None
     assert found.known.tolist() == [0.75, 0.75]
     assert found.meaning[0][0] == pytest.approx(3.0, abs=1e-5)
-
-
-def test_a_stage_that_knows_nothing_of_backgrounds_has_none() -> None:
-    """A stage of a package, written before there were any, or a class of its own."""
-
-    class Older:
-        distribution, meaning = "normal", ""
-
-        def __getattr__(self, name: str) -> object:
-            if name == "background":
-                raise AttributeError(name)
-            return getattr(Fixed({4: 1.0}), name)
-
-    older = cast("Fixed", Older())
-    in_languages = ByLanguage(Vocabulary(["Bees"]), {"english": older})
-    assert in_languages.background(in_languages.read(DOCUMENTS), ["Bees"]) is None
-    found = describe(pool_of({"exact_match": Fixed({4: 7.0}), "own": older}), 7)
-    assert found is not None
-    assert found.known.tolist() == [0.0, 0.0]
 
 
 def test_without_an_encoder_names_alone_tell() -> None:

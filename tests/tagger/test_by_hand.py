@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from tagwright.combining.confidence import Confidence, Curve, Mapped, fit_score_
 from tagwright.combining.label_free import LabelFree
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import Step
-from tagwright.combining.weighted_sum import AppendLabels, By, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger
@@ -266,7 +266,7 @@ def test_a_stage_of_weight_0_is_not_made_to_score() -> None:
         def score(self, reading: int, candidates: Run) -> Floats:  # noqa: ARG002
             raise AssertionError("asked")
 
-    for by in get_args(By):
+    for by in ("evidence", "ranks"):
         retrievers = {"a": Silent({0: 1.0}), "b": Fixed({1: 1.0}), "c": Fixed({1: 2.0})}
         tagger = Tagger(LABELS, retrievers, steps=(WeightedSum(by=by, weights={"a": 0.0}),))
         assert sorted(tagger.tag(DOCUMENTS[:1]).labels.tolist()) == [0, 1]

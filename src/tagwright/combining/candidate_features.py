@@ -184,14 +184,6 @@ class Features:
     names: tuple[str, ...]
     values: Floats
 
-    @classmethod
-    def of(cls, columns: Mapping[str, NDArray[np.floating]], suggestions: int) -> Self:
-        """The columns side by side."""
-        values = np.zeros((suggestions, len(columns)), np.float32)
-        for place, column in enumerate(columns.values()):
-            values[:, place] = column
-        return cls(tuple(columns), values)
-
 
 def features(
     candidates: Run,
@@ -212,7 +204,7 @@ def features(
     columns |= {f"neighbours: {name}": column for name, column in support.items()}
     columns |= {f"label: {name}": column[candidates.labels] for name, column in labels.items()}
     columns |= {f"document: {name}": column[candidates.rows] for name, column in documents.items()}
-    return Features.of(columns, len(candidates.labels))
+    return Features(tuple(columns), np.column_stack(list(columns.values())).astype(np.float32))
 
 
 def document_features(

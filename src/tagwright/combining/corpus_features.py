@@ -54,7 +54,8 @@ def label_properties(labels: Sequence[Label]) -> dict[str, Floats]:
     """
     sizes = [(len(label.name), len(label.names), len(label.description)) for label in labels]
     characters, names, described = np.log1p(np.array(sizes, np.float32).reshape(-1, 3)).T
-    broader = _find_broader(labels)
+    place = {label.id: number for number, label in enumerate(labels)}
+    broader = [[place[above] for above in label.broader if above in place] for label in labels]
     narrower = np.bincount([above for parents in broader for above in parents], minlength=len(labels))
     return {
         "words": np.array([len(label.name.split()) for label in labels], np.float32),
@@ -64,12 +65,6 @@ def label_properties(labels: Sequence[Label]) -> dict[str, Floats]:
         "depth": _depths(broader),
         "narrower": np.log1p(narrower).astype(np.float32),
     }
-
-
-def _find_broader(labels: Sequence[Label]) -> list[list[int]]:
-    """The places of the labels above each, as far as they are in the vocabulary."""
-    place = {label.id: number for number, label in enumerate(labels)}
-    return [[place[above] for above in label.broader if above in place] for label in labels]
 
 
 def _depths(broader: Sequence[Sequence[int]]) -> Floats:

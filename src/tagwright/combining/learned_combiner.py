@@ -58,7 +58,7 @@ class LearnedCombiner(Step):
         stages. Together with a constant, the same for all candidates of a document, the contributions are the score.
         """
         head = run.keep(self.described.chosen(pool, run))
-        added, _ = self.ranker.contributions(self.described.describe(pool, head))
+        added = self.ranker.contributions(self.described.describe(pool, head))
         added = centre_contributions(head, np.column_stack([added, self.bias[head.labels]]))
         groups = sum_groups((*self.ranker.names, "label: bias"), added)
         shares, groups[FIXED_SUM] = divide_sum(groups[FIXED_SUM], before.aligned(head))
@@ -73,7 +73,7 @@ class LearnedCombiner(Step):
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary; parameters of single labels are kept by id."""
-        bias = follow_labels(self.bias, before, labels)
+        bias = np.append(self.bias, 0.0)[places_of(labels, before)]  # of a new label -1, the 0 at the end
         return replace(self, described=self.described.with_labels(before, labels), bias=bias)
 
     @classmethod
@@ -163,9 +163,9 @@ class Logistic:
         products = np.ascontiguousarray(features * slope)  # `@` rounds by the number of rows
         return np.asarray(products.sum(axis=1) - float(self.mean @ slope) + self.bias, np.float64)
 
-    def contributions(self, features: Floats) -> tuple[Doubles, float]:
-        """Return what each feature adds, (rows, features), and the bias. They sum exactly to the log odds."""
-        return (features - self.mean) / self.deviation * self.weight, self.bias
+    def contributions(self, features: Floats) -> Doubles:
+        """Return what each feature adds, (rows, features). With the bias they sum exactly to the log odds."""
+        return np.asarray((features - self.mean) / self.deviation * self.weight, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,16 +180,13 @@ class CandidateRanker:
         """Return the scores, (suggestions,), by the features of the training."""
         return self.linear.predict(features.values) + (self.trees.predict(features.values) if self.trees else 0.0)
 
-    def contributions(self, features: Features) -> tuple[Doubles, float]:
-        """Return what each feature adds to each score, (suggestions, features), and a constant.
+    def contributions(self, features: Features) -> Doubles:
+        """Return what each feature adds to each score, (suggestions, features).
 
-        The contributions of a candidate and the constant add up to its score.
+        The contributions of a candidate and a constant, the same for all, add up to its score.
         """
-        added, constant = self.linear.contributions(features.values)
-        if not self.trees:
-            return added, constant
-        more, first = self.trees.contributions(features.values)
-        return added + more, constant + first
+        added = self.linear.contributions(features.values)
+        return added + self.trees.contributions(features.values) if self.trees else added
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
@@ -208,17 +205,15 @@ def fit_logistic(features: Floats, right: Mask, base: int, penalty: float) -> Lo
     """
     from sklearn.linear_model import LogisticRegression
 
+    alone = np.zeros(features.shape[1])
+    alone[base] = 1.0
     if not len(features):
-        weight = np.zeros(features.shape[1])
-        weight[base] = 1.0
-        return Logistic(np.zeros(len(weight)), np.ones(len(weight)), weight, 0.0)
+        return Logistic(np.zeros(len(alone)), np.ones(len(alone)), alone, 0.0)
     mean, deviation = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     flat = deviation < 1e-6  # such features are ignored
     deviation = np.where(flat, 1.0, deviation)
     if right.all() or not right.any():
-        weight = np.zeros(len(mean))
-        weight[base] = 1.0
-        return Logistic(mean, deviation, weight, 0.0)
+        return Logistic(mean, deviation, alone, 0.0)
     scaled = np.where(flat, 0.0, (features - mean) / deviation)
     scaled[:, base] *= FREE
     model = LogisticRegression(C=1 / (2 * penalty), solver="newton-cholesky", max_iter=100).fit(scaled, right)
@@ -263,8 +258,3 @@ def shrunk_bias(logits: Doubles, right: Mask, labels: Longs, count: int, shrinka
         curvature = np.bincount(labels, odds * (1 - odds), count) + shrinkage
         bias += np.clip(slope / curvature, -1.0, 1.0)
     return bias
-
-
-def follow_labels(bias: Doubles, before: Sequence[Label], labels: Sequence[Label]) -> Doubles:
-    """Return the biases for another vocabulary, by label id; 0 for a new label."""
-    return np.append(bias, 0.0)[places_of(labels, before)]  # of a new label -1, the 0 at the end

@@ -67,8 +67,8 @@ class CandidatePool:
 
     @property
     def matching_names(self) -> list[str]:
-        """Return the stages that match names; a class of its own, without `matches_names`, is none."""
-        return [name for name, stage in self.stages.items() if getattr(stage, "matches_names", False)]
+        """Return the stages that match names."""
+        return [name for name, stage in self.stages.items() if stage.matches_names]
 
     def scores(self, stage: str) -> Floats:
         """Return the score of each candidate of `run` by a stage, (suggestions,). Computed once, and only if needed."""
@@ -113,8 +113,7 @@ class CandidatePool:
 
     def background(self, stage: str, texts: Sequence[str]) -> Background | None:
         """Return how near the documents are to texts in general, see `Stage.background`; None if a stage has none."""
-        found = getattr(self.stages[stage], "background", None)  # a package's own may be older, or no `Stage` by class
-        return None if found is None else found(self.readings[stage], texts)
+        return self.stages[stage].background(self.readings[stage], texts)
 
     def keep_evidence(self, evidence: Callable[[], Run]) -> None:
         """Keep how a weighted sum computes the mean evidence of the stages, for confidences of few labels."""

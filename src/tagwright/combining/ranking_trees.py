@@ -71,11 +71,11 @@ class BoostedTrees:
             sums[rows] = self.value[np.arange(len(self.value)), leaves].sum(axis=1)
         return sums
 
-    def contributions(self, features: Floats) -> tuple[Doubles, float]:
-        """(rows, features) what each feature added, and the sum of the values of the roots.
+    def contributions(self, features: Floats) -> Doubles:
+        """(rows, features) what each feature added.
 
         A split adds the difference between the values after and before it to its feature (Saabas 2014): all
-        contributions of a row and the sum of the roots make the prediction.
+        contributions of a row and the sum of the values of the roots make the prediction.
         """
         added, trees = np.zeros(features.shape), np.arange(len(self.value))
         for rows, paths in self._paths(features):
@@ -83,7 +83,7 @@ class BoostedTrees:
             for before, after in pairwise(paths):
                 steps = self.value[trees, after] - self.value[trees, before]
                 np.add.at(added, (places, self.feature[trees, before]), steps)
-        return added, float(self.value[:, 0].sum())
+        return added
 
     def _paths(self, features: Floats) -> Iterator[tuple[slice, list[Longs]]]:
         """Block by block the rows, and (rows, trees) the node at which each is, level by level from the roots."""

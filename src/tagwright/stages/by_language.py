@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.registry import load_part, saved_part
@@ -28,14 +29,16 @@ class Parts(dict[str, tuple[Longs, Any]]):
     @property
     def vectors(self) -> Floats:
         """(documents, dim) of a stage with an encoder."""
-        vectors: Floats = np.concatenate([part.vectors for _, part in self.values()])[np.argsort(self.places)]
-        return vectors
+        return self.in_order([part.vectors for _, part in self.values()])
 
     @property
     def written(self) -> Mask:
         """(documents,) whether there is any text, of a stage with an encoder."""
-        written: Mask = np.concatenate([part.written for _, part in self.values()])[np.argsort(self.places)]
-        return written
+        return self.in_order([part.written for _, part in self.values()])
+
+    def in_order(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """(documents, ...) what is known of each, from that of each part."""
+        return np.concatenate(parts)[np.argsort(self.places)]
 
 
 class ByLanguage(Retriever):
@@ -58,7 +61,7 @@ class ByLanguage(Retriever):
         self._make, self._saved = make or self._derived, saved
         self.first = next(iter(stages.values()))
         self.distribution, self.meaning = self.first.distribution, self.first.meaning
-        self.matches_names = getattr(self.first, "matches_names", False)
+        self.matches_names = self.first.matches_names
 
     @property
     def known(self) -> list[str]:
@@ -74,7 +77,9 @@ class ByLanguage(Retriever):
 
     def read(self, documents: Sequence[Document]) -> Parts:
         """Each document is read by the stage for its language."""
-        parts = Batch.of(documents).divided(self.languages.of) or {next(iter(self._stages)): (_NONE, Batch())}
+        parts = Batch.of(documents).divided(self.languages.of) or {
+            next(iter(self._stages)): (np.zeros(0, np.int64), Batch())
+        }
         return Parts({code: (rows, self.of(code).read(part)) for code, (rows, part) in parts.items()})
 
     def find(self, reading: Parts) -> Run:
@@ -93,20 +98,15 @@ class ByLanguage(Retriever):
         """(documents,) how well the stage knows the language of each document; None if it cannot tell."""
         shares = [self.of(code).trust(part, weight) for code, (_, part) in reading.items()]
         known = [share for share in shares if share is not None]
-        return np.concatenate(known)[np.argsort(reading.places)] if len(known) == len(shares) else None
+        return reading.in_order(known) if len(known) == len(shares) else None
 
     def background(self, reading: Parts, texts: Sequence[str]) -> Background | None:
         """How near the documents are to texts in general; None where the stage has no encoder."""
-        if not hasattr(self.first, "background"):  # a package's own may be older
-            return None
         parts = [self.of(code).background(part, texts) for code, (_, part) in reading.items()]
         if any(part is None for part in parts):
             return None
-        order = np.argsort(reading.places)
-        mean, known = (
-            np.concatenate(each)[order] for each in ([p.mean for p in parts], [p.names_known for p in parts])
-        )
-        return Background(mean, parts[0].deviation, known)
+        mean, known = ([part.mean for part in parts], [part.names_known for part in parts])
+        return Background(reading.in_order(mean), parts[0].deviation, reading.in_order(known))
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """The evidence that the stage for the document's language gives."""
@@ -136,7 +136,7 @@ class ByLanguage(Retriever):
         """Make the stage for each language. Labels are encoded only with names in the languages that texts came in."""
         for stage in list(self._stages.values()):
             stage.complete()
-        for code in self._codes():
+        for code in [*self.known, *self.languages.codes, *[""] * bool(self.languages.codes)]:
             self.of(code)
 
     def state(self) -> dict[str, Any]:
@@ -169,13 +169,6 @@ class ByLanguage(Retriever):
 
     def _derived(self, code: str) -> Stage:
         return self.first.in_language(self.languages.spoken(code), self.languages.searched(code))
-
-    def _codes(self) -> list[str]:
-        """All languages of the names, those whose stages are made first."""
-        return list(dict.fromkeys([*self.known, *self.languages.codes, *[""] * bool(self.languages.codes)]))
-
-
-_NONE: Longs = np.zeros(0, np.int64)
 
 
 def change_stage(stage: Stage, labels: Sequence[Label], change: Callable[[Any, Sequence[Label]], Stage]) -> Stage:

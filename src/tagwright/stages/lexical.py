@@ -131,21 +131,19 @@ class Lexical(Retriever, ComparesWords):
         """Return the k best labels above the threshold. A label that shares no word is not a candidate."""
         options, labels = self.options, self._postings.shape[1]
         k = labels if options.k is None else min(options.k, labels)
-        chunks = _chunks(reading.shape[0], max(1, min(TOGETHER, CELLS // max(1, labels))))
-        return Run.concat(
-            [_best_products(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
-        )
+        size = max(1, min(TOGETHER, CELLS // max(1, labels)))
+        chunks = (reading[start : start + size] for start in range(0, reading.shape[0], size))
+        return Run.concat([_best_products(chunk, self._postings, k, options.threshold) for chunk in chunks])
 
     def score(self, reading: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the BM25 score or cosine of each candidate, however small; 0 for no shared word."""
         documents, terms = reading.shape
-        chunk_size = max(1, min(TOGETHER, CELLS // 4 // max(1, terms)))
-        scratch = np.zeros(chunk_size * terms)
-        scores = [
-            _products(reading[rows.start : rows.stop], self._items, candidates.take(rows), scratch)
-            for rows in _chunks(documents, chunk_size)
-        ]
-        return np.concatenate([np.zeros(0, np.float32), *scores])
+        size = max(1, min(TOGETHER, CELLS // 4 // max(1, terms)))
+        scratch, scores = np.zeros(size * terms), [np.zeros(0, np.float32)]
+        for start in range(0, documents, size):
+            chosen = candidates.take(range(start, min(start + size, documents)))
+            scores.append(_products(reading[start : start + size], self._items, chosen, scratch))
+        return np.concatenate(scores)
 
     def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
         """Return a copy with the threshold that gives these documents `mean_candidates` on average.
@@ -369,12 +367,6 @@ def _with_data(matrix: Matrix, data: NDArray[np.float64]) -> Matrix:
     from scipy.sparse import csr_matrix
 
     return csr_matrix((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _chunks(rows: int, size: int) -> Iterator[range]:
-    """Yield up to `size` rows at a time."""
-    for start in range(0, rows, size):
-        yield range(start, min(start + size, rows))
 
 
 def _best_products(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:

@@ -67,13 +67,11 @@ def test_stored_vectors_are_smaller_and_nearly_the_same(storage: Storage, precis
     np.testing.assert_allclose(stored[:], vectors, atol=precision)
 
 
-@pytest.mark.parametrize("storage", ["float32", "float16"])
-def test_rows_are_taken_from_two_sets_without_change_and_as_a_copy(storage: Storage) -> None:
-    one, other = Vectors.of(unit_vectors(4), storage), Vectors.of(unit_vectors(3, seed=1), storage)
-    taken = one.take(np.array([6, 0, 3, 4]), other)
-    np.testing.assert_array_equal(taken[:], np.concatenate([one[:], other[:]])[[6, 0, 3, 4]])
-    assert not np.shares_memory(taken.codes, one.codes)
-    assert taken.codes.base is None
+def test_vectors_of_known_texts_are_copied_and_those_of_others_encoded() -> None:
+    one, other = Vectors.of(unit_vectors(4), "float16"), Vectors.of(unit_vectors(2, seed=1), "float16")
+    moved = one.moved("abcd", "eadfe", lambda new: other if new == ["e", "f"] else one)
+    np.testing.assert_array_equal(moved[:], np.concatenate([one[:], other[:]])[[4, 0, 3, 5, 4]])
+    assert moved.codes.base is None
 
 
 @pytest.mark.parametrize("block", [1, 2, 100], ids=["pair by pair", "two pairs", "all labels at once"])

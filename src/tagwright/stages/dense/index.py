@@ -79,19 +79,12 @@ class Vectors:
         vectors: Floats = self.codes[rows].astype(np.float32)
         return vectors
 
-    def take(self, rows: NDArray[np.integer], others: Vectors) -> Vectors:
-        """Copy rows from these vectors and the others, whose numbers follow these."""
-        ours = rows < len(self)
-        codes = np.empty((len(rows), self.codes.shape[1]), self.codes.dtype)
-        codes[ours], codes[~ours] = self.codes[rows[ours]], others.codes[rows[~ours] - len(self)]
-        return Vectors(codes)
-
     def moved(self, before: Sequence[T], after: Sequence[T], encode: Callable[[list[T]], Vectors]) -> Vectors:
         """The vectors of other texts than before: those of known texts are copied, the others are encoded."""
         rows = {text: row for row, text in enumerate(before)}
         new = [text for text in dict.fromkeys(after) if text not in rows]
         rows.update(zip(new, range(len(self), len(self) + len(new)), strict=True))
-        return self.take(np.fromiter(map(rows.__getitem__, after), np.int64, len(after)), encode(new))
+        return Vectors(np.concatenate([self.codes, encode(new).codes])[[rows[text] for text in after]])
 
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
         """(pairs,) cosine of queries[pairs[i]] and vector rows[i]; fastest if those of a query follow each other."""

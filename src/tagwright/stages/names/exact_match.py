@@ -83,14 +83,10 @@ class ExactMatch(FindsAtOnce, ComparesWords):
         self._set(NamePatterns.of(labels, *how, lemmas=options.lemmas, common=options.common))
 
     def alike(self, options: ExactMatchOptions) -> Self:
-        """Return a copy with other options, which `fits`, without building the trie again."""
+        """Return a copy with other options, for the same names, without building the trie again."""
         other = copy.copy(self)
         other.options = options
         return other
-
-    def fits(self, options: ExactMatchOptions) -> bool:
-        """Whether these options differ only in what is read and how many labels are kept."""
-        return replace(self.options, text_field=options.text_field, longest=options.longest, k=options.k) == options
 
     def read(self, documents: Sequence[Document]) -> Run:
         """All labels found in each document, best first."""
@@ -235,9 +231,14 @@ class TitleMatch(ComparesWords):
         return [_adding_up(spans.get(label, ()), score_of.get(label, 0.0)) for label in labels]
 
     def sharing(self, stages: Mapping[str, Stage]) -> Stage:
-        """Return a copy that shares the trie of one of these stages over the same labels, if that fits."""
-        names = (stage for stage in stages.values() if isinstance(stage, ExactMatch) and stage.fits(self.options))
-        return TitleMatch(self.labels, self.options, next(names, None))
+        """Return a copy that shares the trie of one of these stages over the same labels.
+
+        Its options may differ only in what is read and how many labels are kept.
+        """
+        read = {name: getattr(self.options, name) for name in ("text_field", "longest", "k")}
+        names = (stage for stage in stages.values() if isinstance(stage, ExactMatch))
+        alike = (stage for stage in names if replace(stage.options, **read) == self.options)
+        return TitleMatch(self.labels, self.options, next(alike, None))
 
     def state(self) -> dict[str, Any]:
         """Return the options; the rest comes from the labels."""
