@@ -16,7 +16,7 @@ from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ConfigError
 from tagwright.llm.options import LlmOptions
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
@@ -138,39 +138,11 @@ def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str
     assert [each.confidence for each in again] == shortest(run.confidences[:10])
 
 
-def test_labels_for_the_first_document_are_encoded_ahead_and_change_no_answer(
-    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(zero_shot, "PROPOSED", 10)
-    late = zero_shot.fit(MANY, Config(encoder=tiny), by_language=True)
-    assert missing(late) == len(MANY)
-    ahead = zero_shot.fit(MANY, Config(encoder=tiny), DOCUMENTS[:1], by_language=True)
-    assert missing(ahead) == len(MANY) - 10
-    assert [late.suggest(each) for each in DOCUMENTS] == [ahead.suggest(each) for each in DOCUMENTS]
-
-
 def test_a_trained_tagger_asks_the_language_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_LLM", "http://127.0.0.1:9/v1")
     config = Config(stages=("tfidf",), language="en", llm=LlmOptions(model="any"))
     for tagger in (zero_shot.train(DOCUMENTS, LABELS, config), zero_shot.fit(LABELS, config, by_language=True)):
         assert [type(step) for step in tagger.steps] == [WeightedSum, LabelFree, NoneFits, Reranked]
-
-
-def missing(tagger: Tagger) -> int:
-    dense = tagger.stages["dense"]
-    assert isinstance(dense, Dense)
-    assert dense._pending
-    return int(dense._pending._missing.sum())
-
-
-def test_an_encoder_that_fails_ahead_says_so(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise ModelError("the encoder is damaged")
-
-    monkeypatch.setattr(Dense, "find", fail)
-    with pytest.raises(ModelError, match="the encoder is damaged"):
-        zero_shot.fit(MANY, Config(encoder=tiny), DOCUMENTS[:1], by_language=True)
 
 
 def test_confidences_follow_how_many_labels_a_document_has() -> None:
@@ -180,21 +152,6 @@ def test_confidences_follow_how_many_labels_a_document_has() -> None:
         assert least.confidence is not None
         assert most.confidence is not None
         assert least.confidence < most.confidence
-
-
-def test_the_number_of_labels_of_a_document_is_said_to_change_nothing_with_few_labels(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """`LABELS` are two, `MANY` at least a hundred."""
-    words = Config(stages=("exact_match", "tfidf"), language="english", labels_per_document=2)
-    with caplog.at_level(logging.INFO):
-        zero_shot.fit(MANY, words)
-        assert "labels_per_document" not in caplog.text
-        told = zero_shot.fit(LABELS, words)
-    assert "labels_per_document is 2; with 2 labels it changes nothing" in caplog.text
-    untold = zero_shot.fit(LABELS, replace(words, labels_per_document=None))
-    (one, *_), (other, *_) = told.suggest("The bees"), untold.suggest("The bees")
-    assert one.confidence == other.confidence
 
 
 def test_confidences_of_few_labels_are_high_where_one_stands_out(tiny: str, tmp_path: Path) -> None:

@@ -1,34 +1,19 @@
 """Numbering words once: the same words as each text has, alone or together; what is known of a word is asked once."""
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.text import batch
 from tagwright.text.batch import Batch, Numbered, WordCache
 from tagwright.text.words import raw_words
 from tagwright.types import Document
 
-TEXTS = st.lists(st.text("ab C'+. ", max_size=12), max_size=6)
 
-
-@given(TEXTS)
+@given(st.lists(st.text("ab C'+s-\n\0é. ", max_size=12), max_size=6))
 def test_each_text_has_its_own_words_in_order(texts: list[str]) -> None:
     every = Numbered.of(texts)
     parts = (every.between(place, place + 1) for place in range(len(texts)))
     assert [[every.words[number] for number in part.numbers] for part in parts] == [raw_words(text) for text in texts]
     assert len(set(every.words)) == len(every.words)
-
-
-@given(st.lists(st.text("as'-\n\0+é", max_size=6), max_size=6), st.integers(1, 12))
-def test_texts_that_are_divided_together_have_the_words_that_each_has_alone(texts: list[str], together: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "CHARACTERS", together)
-        found = Numbered.of(texts)
-    alone = [raw_words(text) for text in texts]
-    assert [found.words[number] for number in found.numbers] == [word for words in alone for word in words]
-    assert np.diff(found.ends, prepend=0).tolist() == list(map(len, alone))
 
 
 def test_a_part_begins_with_its_first_text_and_ends_with_the_last() -> None:

@@ -4,8 +4,6 @@ Names, words and meaning suggest labels, and all score the candidates of each ot
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -13,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 import numpy as np
 
 from tagwright.combining.confidence import Curve
-from tagwright.combining.label_free import MANY_LABELS, LabelFree
+from tagwright.combining.label_free import LabelFree
 from tagwright.combining.none_fits import NoneFits
 from tagwright.combining.steps import find_last
 from tagwright.combining.weighted_sum import FIRST, Agreements, WeightedSum
@@ -283,7 +281,6 @@ def _fit_stages(
     labels: Vocabulary,
     config: Config,
     documents: Iterable[Document] = (),
-    ahead: Sequence[Document] = (),
     searched: Sequence[Label] = (),
 ) -> Tagger:
     """searched: the labels with some of their names, those that the stages read; by default all."""
@@ -295,12 +292,7 @@ def _fit_stages(
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
         names = tuple(name for name in names if name != "dense")
-    if config.labels_per_document is not None and len(labels) < MANY_LABELS:
-        note(
-            f"labels_per_document is {config.labels_per_document:g}; with {len(labels)} labels it changes nothing, the "
-            f"confidences of fewer than {MANY_LABELS} labels do not use it"
-        )
-    stages = _stages(names, searched, resolved, ahead)
+    stages = {name: _stage(name, searched, resolved) for name in names}
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
@@ -322,33 +314,15 @@ def _fit_stages(
 
 
 def _by_language(labels: Vocabulary, config: Config, first: Document | None) -> Tagger:
-    ahead = [first] if first else []
     languages = labels.text_languages
     if config.language != AUTO or config.llm.model or not languages.matter:
-        return _fit_stages(labels, config, ahead=ahead)
+        return _fit_stages(labels, config)
     code = languages.of(first or Document(""))
     spoken = replace(config, language=AUTO if languages.codes else code)
-    one = _fit_stages(labels, spoken, ahead=ahead, searched=languages.searched(code))
+    one = _fit_stages(labels, spoken, searched=languages.searched(code))
     retrievers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.retrievers.items()}
     rerankers = {name: ByLanguage(labels, {code: stage}) for name, stage in one.rerankers.items()}
     return replace(one, retrievers=retrievers, rerankers=share_tries(rerankers, retrievers))
-
-
-def _stages(
-    names: Sequence[str], labels: Sequence[Label], config: Config, ahead: Sequence[Document]
-) -> Mapping[str, Stage]:
-    """The stages by name. An encoder computes outside Python: meanwhile the other stages are made.
-
-    ahead: documents for which labels are encoded now.
-    """
-    dense = {name: cast("Dense", _stage(name, labels, config)) for name in names if name in config.encoders}
-    readings = [(stage, stage.read(ahead)) for stage in dense.values() if ahead]
-    with ThreadPoolExecutor(1) as thread:
-        searches = [thread.submit(copy_context().run, stage.find, reading) for stage, reading in readings]
-        stages = {name: dense[name] if name in dense else _stage(name, labels, config) for name in names}
-    for search in searches:
-        search.result()
-    return stages
 
 
 def _stage(name: str, labels: Sequence[Label], config: Config) -> Stage:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from tagwright.text.words import END, Known, is_broken, is_unusual, words_and_ends
+from tagwright.text.words import Known, is_broken, is_unusual, raw_words
 from tagwright.types import Document, Ints, Longs
 
 V = TypeVar("V")
 
 WORDS = 1 << 18
 "The most words of which a cache knows something."
-
-CHARACTERS = 1 << 14
-"Characters of short texts that are divided into words together, in two thirds of the time."
 
 
 class Numbered(NamedTuple):
@@ -34,17 +31,16 @@ class Numbered(NamedTuple):
 
     @classmethod
     def of(cls, texts: Iterable[str], known: Known | None = None, *, plain: bool = False) -> Self:
-        """Number the words of texts. known, plain: as in `words_and_ends`.
+        """Number the words of texts. known, plain: as in `raw_words`.
 
         >>> Numbered.of(["Bees, bees", "Old bees"])
         Numbered(words=['Bees', 'bees', 'Old'], numbers=array([0, 1, 2, 1], dtype=int32), ends=array([2, 4]))
         """
-        places, found = defaultdict[str, int](count().__next__, {END: -1}), array("i")
-        for some in _group_texts(texts):
-            found.extend(map(places.__getitem__, words_and_ends(some, known, plain=plain)))
-        numbers = np.array(found, np.int32)
-        ends = np.flatnonzero(numbers < 0)
-        return cls(list(places)[1:], numbers[numbers >= 0], ends - np.arange(len(ends)))
+        places, numbers, ends = defaultdict[str, int](count().__next__), array("i"), array("q")
+        for text in texts:
+            numbers.extend(map(places.__getitem__, raw_words(text, known, plain=plain)))
+            ends.append(len(numbers))
+        return cls(list(places), np.array(numbers, np.int32), np.array(ends, np.int64))
 
     def between(self, first: int, end: int) -> Numbered:
         """These texts only.
@@ -82,25 +78,13 @@ class Batch(list[Document]):
         return self._divided[by]
 
     def words(self, texts: Iterable[str], known: Known | None = None, *, plain: bool = False) -> Numbered:
-        """Return the words of these texts of the documents. known, plain: as in `words_and_ends`."""
+        """Return the words of these texts of the documents. known, plain: as in `raw_words`."""
         some = tuple(texts)
         plain = plain or not any(map(is_unusual, some))  # which finds the same words: all stages share them
         key = some, known if not plain and any(map(is_broken, some)) else None, plain
         if key not in self._numbered:
             self._numbered[key] = Numbered.of(some, key[1], plain=plain)
         return self._numbered[key]
-
-
-def _group_texts(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts in parts of at least `CHARACTERS`, one after the other."""
-    some, size = list[str](), 0
-    for text in texts:
-        some.append(text)
-        size += len(text)
-        if size >= CHARACTERS:
-            yield some
-            some, size = [], 0
-    yield some
 
 
 class WordCache(Generic[V]):

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
 
 Known: TypeAlias = Callable[[str], bool]
 "Whether a word is one of the vocabulary."
-
-END = "\0"
-"What no word has: it stands behind the words of a text where those of several are in a row."
 
 # A word is a run of letters and digits of any script. Three exceptions, for names that would otherwise be lost: "C++"
 # and "C#" keep their signs; the s of "Alzheimer's" is not a word; scripts written without spaces give one word per
@@ -24,7 +21,6 @@ _CHARACTER = "぀-ヿ㐀-䶿一-鿿"
 _S = r"(?![sS]\b(?<=\w['’].))"
 _SIGNS = r"(?:[+#]+(?!\w))?"
 _WORD = re.compile(rf"{_S}[^\W_{_CHARACTER}]+{_SIGNS}|[{_CHARACTER}]")
-_WORD_OR_END = re.compile(rf"{_WORD.pattern}|{END}")
 _LETTERED = "\u0e00-\u0e4f\u0e80-\u0ecf\u1000-\u103f\u104c-\u109f\u1780-\u17df\uaa60-\uaa7f"
 
 # "U.S.A.", "Ph.D." and "M.Sc." are one word each. Not "J.Li": what follows a dot without a space is often another word.
@@ -113,38 +109,24 @@ def plain_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def raw_words(text: str, known: Known | None = None) -> list[str]:
+def raw_words(text: str, known: Known | None = None, *, plain: bool = False) -> list[str]:
     r"""Return the words of a text as they are written, without invisible characters, in plain digits and letters.
 
     A word that is hyphenated at the end of a line is one word. known: then it is two, if both are known and it is not.
+    plain: as `plain_spans` divides the text.
 
     >>> raw_words("Alzheimer's disease and CO₂"), raw_words("polli-\nnation in or\u00adchards")
     (['Alzheimer', 'disease', 'and', 'CO2'], ['pollination', 'in', 'orchards'])
     """
-    if not is_unusual(text):
+    if plain or not is_unusual(text):
         found: list[str] = _WORD.findall(text)
         return found
-    plain = text if text.isascii() else text.translate(_plain_characters())
-    if not is_broken(plain):
-        if plain.isascii():
-            return [word.replace(".", "") for word in _WORD_OR_ABBREVIATION.findall(plain)]
-        return list(map(_write_word, _word().findall(plain)))
-    return [_write_word(plain[start:end]) for start, end in _spans(plain, known)]
-
-
-def words_and_ends(texts: Sequence[str], known: Known | None = None, *, plain: bool = False) -> Iterable[str]:
-    """Return the words of several texts as `raw_words` does, with END behind those of each.
-
-    plain: as `plain_spans` divides them.
-
-    >>> list(words_and_ends(["Big data", "", "C++"])) == ["Big", "data", END, END, "C++", END]
-    True
-    """
-    joined = END.join((*texts, ""))
-    if (plain or not is_unusual(joined)) and joined.count(END) == len(texts):
-        return _WORD_OR_END.findall(joined)
-    words_of = _WORD.findall if plain else partial(raw_words, known=known)
-    return chain.from_iterable((*words_of(text), END) for text in texts)
+    text = text if text.isascii() else text.translate(_plain_characters())
+    if not is_broken(text):
+        if text.isascii():
+            return [word.replace(".", "") for word in _WORD_OR_ABBREVIATION.findall(text)]
+        return list(map(_write_word, _word().findall(text)))
+    return [_write_word(text[start:end]) for start, end in _spans(text, known)]
 
 
 def word_spans(text: str, known: Known | None = None) -> list[tuple[int, int]]:
