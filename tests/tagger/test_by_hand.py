@@ -114,7 +114,7 @@ def test_a_label_that_a_reranker_knows_nothing_of_gets_no_rank_from_it() -> None
 @pytest.mark.parametrize(
     ("kind", "wrong", "message"),
     [
-        (WeightedSum, {"by": "magic"}, 'by is "magic", expected one of evidence, scores, ranks'),
+        (WeightedSum, {"by": "magic"}, 'by is "magic", expected one of evidence, ranks'),
         (Curve, {"slope": "steep"}, 'slope is "steep", expected a number'),
         (WeightedSum, {"rank_constant": -1.0}, "rank_constant is -1.0, expected at least 0"),
         (WeightedSum, {"weights": {"a": -1.0}}, "expected a table, each value a number, at least 0"),

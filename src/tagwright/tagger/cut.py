@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -55,14 +56,12 @@ def _arrange_labels(
     """At most k labels of each document, which fit together as the options ask."""
     rows = []
     known = np.zeros(len(ranking.labels)) if ranking.confidences is None else ranking.confidences
-    for row, itself in enumerate(own):
-        part = slice(ranking.indptr[row], ranking.indptr[row + 1])
-        columns = (ranking.labels[part].tolist(), ranking.scores[part], known[part].tolist())
-        ranked = list(map(_Entry, *columns))
-        entries: Iterable[_Entry] = ranked
+    entries = list(map(_Entry, ranking.labels.tolist(), ranking.scores, known.tolist()))
+    for itself, (start, end) in zip(own, pairwise(ranking.indptr.tolist()), strict=True):
+        ranked: Iterable[_Entry] = entries[start:end]
         if options.hierarchy == "all":
-            entries = _with_broader(ranked, hierarchy, allowed, itself)
-        rows.append(_choose_labels(entries, options, hierarchy))
+            ranked = _with_broader(entries[start:end], hierarchy, allowed, itself)
+        rows.append(_choose_labels(ranked, options, hierarchy))
     chosen = [entry for row in rows for entry in row]
     cut = Run.of_distinct(
         np.cumsum([0, *map(len, rows)]),

@@ -181,14 +181,6 @@ class Config(StageOptions):
         """The stages, with that of a second encoder after the first."""
         return tuple(stage for name in self.stages for stage in (self.encoders if name == "dense" else (name,)))
 
-    @property
-    def weight_of(self) -> dict[str, float]:
-        """Stage -> weight."""
-        usual = {name: WEIGHTS.get(name, 1.0) for name in self.all_stages}
-        if isinstance(self.weights, tuple):
-            return dict(zip(self.all_stages, self.weights, strict=True))
-        return usual | dict(self.weights if isinstance(self.weights, Mapping) else {})
-
 
 def fit(
     labels: Vocabulary, config: Config = Config(), documents: Sequence[Document] = (), *, by_language: bool = False
@@ -295,11 +287,11 @@ def _fit_stages(
     stages = {name: _stage(name, searched, resolved) for name in names}
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
-    weights = dict(config.weight_of)
-    given = config.weights
-    is_open = not isinstance(given, tuple) and not (isinstance(given, Mapping) and "dense" in given)
-    if is_open and _is_static(retrievers.get("dense")):
-        weights["dense"] = STATIC_WEIGHT
+    weights = _usual_weights(stages)
+    if isinstance(config.weights, tuple):
+        weights = dict(zip(config.all_stages, config.weights, strict=True))
+    elif isinstance(config.weights, Mapping):
+        weights |= config.weights
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
         rerankers[TITLE_MATCH] = TitleMatch(searched, _exact_match(resolved))
         weights[TITLE_MATCH] = config.title_match

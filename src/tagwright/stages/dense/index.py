@@ -89,14 +89,10 @@ class Vectors:
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
         """(pairs,) cosine of queries[pairs[i]] and vector rows[i]; fastest if those of a query follow each other."""
         cosines = np.empty(len(rows), np.float32)
-        every = self[:] if len(self) <= min(BLOCK, len(rows)) else None
         for start in range(0, len(rows), BLOCK):
             part = slice(start, start + BLOCK)
-            if every is None:
-                used, place = np.unique(rows[part], return_inverse=True)
-                vectors = self[used]  # one that many documents have is converted once
-            else:
-                vectors, place = every, rows[part]
+            used, place = np.unique(rows[part], return_inverse=True)
+            vectors = self[used]  # one that many documents have is converted once
             changes = np.flatnonzero(np.diff(pairs[part])) + 1
             for first, end in pairwise([0, *changes.tolist(), len(place)]):
                 query = queries[pairs[start + first]]
@@ -290,15 +286,13 @@ class RoughLabels:
     @classmethod
     def of(cls, views: Sequence[tuple[str, ...]], sketch: Sketch, kind: Kind) -> RoughLabels:
         """views: the texts of each label, whose vectors are averaged. kind: of the index where labels are many."""
-        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share their texts
-        parts, distinct = list[NDArray[Any]](), list(rows)
-        for start in range(0, len(distinct), TOGETHER):
-            some = distinct[start : start + TOGETHER]
+        parts = list[NDArray[Any]]()
+        for start in range(0, len(views), TOGETHER):
+            some = views[start : start + TOGETHER]
             place = {text: i for i, text in enumerate(dict.fromkeys(chain.from_iterable(some)))}
             vectors = sketch(list(place))[[place[text] for texts in some for text in texts]]
             parts.append(mean_of_views(vectors, len(some)).astype(np.float16))
-        own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
-        return cls(Search(Vectors(np.concatenate(parts)[own]), kind), lambda: sketch)
+        return cls(Search(Vectors(np.concatenate(parts)), kind), lambda: sketch)
 
     def propose(self, texts: Sequence[str], count: int) -> Run:
         """The `count` labels whose rough vectors are nearest to those of the texts."""
