@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -71,16 +68,3 @@ def test_where_a_candidate_stands_does_not_depend_on_how_many_follow_the_first_h
     scores = [3.0] * (REFERENCE_RANKS // 2) + [1.0] * (REFERENCE_RANKS // 2) + [0.0] * behind
     run = Run.from_rows([dict(enumerate(scores)), {7: 4.0}, {}])
     assert zscores(run).tolist() == [*(score - 2.0 for score in scores), 0.0]
-
-
-def test_only_normal_scores_need_the_special_functions_which_take_long_to_load() -> None:
-    program = (
-        "import sys; import numpy as np; from tagwright.combining.fusion import summed_evidence\n"
-        "from tagwright.types import Run\n"
-        "candidates = Run.from_rows([{5: 1.0, 6: -1.0}])\n"
-        "for distribution in ('sparse', 'information_content', 'normal'):\n"
-        "    summed_evidence(candidates, [candidates.scores], [distribution])\n"
-        "    print('scipy.special' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False", "True"]

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -225,13 +224,6 @@ class Sure(Confidence):
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Sure:
         assert [label.id for label in before] == list(self.labels)
         return Sure(self.known, tuple(label.id for label in labels))
-
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
-
-    @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Sure:
-        raise NotImplementedError
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_without_contributions_only_high_ranks_are_reasons() -> None:
     assert [each.name for each in reasons(evidence[:2], [])] == ["tfidf"]
 
 
-@pytest.mark.parametrize("by", ["evidence", "scores", "ranks"])
+@pytest.mark.parametrize("by", ["evidence", "ranks"])
 def test_the_parts_of_a_weighted_sum_are_its_score(by: str) -> None:
     tagger = zero_shot.fit(LABELS, CONFIG)
     pool = tagger.candidates([Document("d", abstract=TEXT), Document("e", abstract="Tax law for orchards.")])

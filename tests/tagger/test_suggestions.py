@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
+from tests.fixed import Fixed
 
 from tagwright import zero_shot
 from tagwright.data.corpus import Corpus
-from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches, pipeline
 from tagwright.tagger.acceptance import SuggestOptions
-from tagwright.types import Document, Label
+from tagwright.types import Document
 
 TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
 CORPUS = Corpus.of(
@@ -43,23 +40,10 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert named() == whole
 
 
-class Counting(ExactMatch):
-    """Exact match that counts the documents of each batch that it reads."""
-
-    def __init__(self, labels: Sequence[Label]) -> None:
-        super().__init__(labels)
-        self.batches: list[int] = []
-
-    def read(self, documents: Sequence[Document]) -> Any:
-        self.batches.append(len(documents))
-        return super().read(documents)
-
-
 def test_a_document_is_read_once_for_its_labels_and_their_evidence() -> None:
-    stage = Counting(TAGGER.vocabulary)
-    tagger = Tagger(TAGGER.vocabulary, {"exact_match": stage})
+    stage = Fixed({0: 1.0})
+    tagger = Tagger(TAGGER.vocabulary, {"fixed": stage})
     found = [labels for _, labels in tagger.suggestions(CORPUS, SuggestOptions(), explain=True)]
-    assert stage.batches == [3]
+    assert stage.asked == [3]
     assert tagger.explain(CORPUS) == found
-    assert stage.batches == [3, 3]
-    assert [len(each.evidence) for labels in found for each in labels] == [1, 1, 1, 1]
+    assert [len(each.evidence) for labels in found for each in labels] == [1, 1, 1]

@@ -49,62 +49,33 @@ def test_the_weight_of_dense_falls_document_by_document(tiny: str) -> None:
         assert weighed.take([row]).scores.tolist() == pytest.approx(expected.scores.tolist(), abs=1e-5)
 
 
-def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Batches differ in their weight and in the languages that are recognised."""
-    module._warned.clear()
-    texts = ["Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset harkitsevat."]
-    with caplog.at_level(logging.WARNING):
-        report("minilm", texts, np.array([0.2], np.float32), 2.5)
-        report("minilm", texts, np.array([0.25], np.float32), 2.5)
-        report("minilm", ["Torsk"], np.array([0.2], np.float32), 2.5)
-        report("minilm", texts, np.array([0.9], np.float32), 2.5)
-    assert [record.getMessage() for record in caplog.records] == [
-        "the encoder minilm reads English; these texts are Finnish: its weight is 0.5, not 2.5; "
-        "encoder=multilingual would read them"
-    ]
+FISHING = "Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset harkitsevat."
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("encoder", "text", "problem"),
     [
+        ("minilm", FISHING, "reads English; these texts are Finnish"),
         (
+            "minilm",
             "We study the growth of the trees in the old town.",
-            "have words that it hardly knows, as of another language",
+            "reads English; these texts have words that it hardly knows, as of another language",
         ),
-        ("Torsk", "are in another language"),
-        ("Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset.", "are Finnish"),
+        ("minilm", "Torsk", "reads English; these texts are in another language"),
+        ("folder", FISHING, "does not know the language of these texts (Finnish)"),
+        ("folder", "Torsk", "does not know the language of these texts"),
     ],
 )
-def test_no_text_is_said_to_be_in_the_language_that_the_encoder_reads(
-    caplog: pytest.LogCaptureFixture, text: str, named: str
+def test_an_unknown_language_is_said_once(
+    caplog: pytest.LogCaptureFixture, encoder: str, text: str, problem: str
 ) -> None:
+    """A weight of 0 stays 0. Later batches differ in their weight and in the languages that are recognised."""
     module._warned.clear()
     with caplog.at_level(logging.WARNING):
-        report("minilm", [text], np.array([0.2], np.float32), 0.0)  # a weight of 0 stays 0
-        report("minilm", [text], np.array([0.2], np.float32), 2.5)
-    assert caplog.messages == [
-        f"the encoder minilm reads English; these texts {named}: its weight is 0.5, not 2.5; "
-        "encoder=multilingual would read them"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset.", " (Finnish)"),
-        ("Torsk", ""),
-    ],
-)
-def test_of_another_encoder_it_is_not_known_what_it_reads(
-    caplog: pytest.LogCaptureFixture, text: str, named: str
-) -> None:
-    module._warned.clear()
-    with caplog.at_level(logging.WARNING):
-        report("folder", [text], np.array([0.2], np.float32), 2.5)
-    assert caplog.messages == [
-        f"the encoder folder does not know the language of these texts{named}: its weight is 0.5, not 2.5; "
-        "encoder=FOLDER names another"
-    ]
+        for trusted, weight in ((0.9, 2.5), (0.2, 0.0), (0.2, 2.5), (0.25, 2.5)):
+            report(encoder, [text], np.array([trusted], np.float32), weight)
+    remedy = "encoder=multilingual would read them" if encoder == "minilm" else "encoder=FOLDER names another"
+    assert caplog.messages == [f"the encoder {encoder} {problem}: its weight is 0.5, not 2.5; {remedy}"]
 
 
 def test_a_saved_tagger_does_not_advise_another_encoder(
