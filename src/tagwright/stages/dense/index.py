@@ -1,11 +1,10 @@
 """Find the label vectors nearest to a query: exactly, or by a FAISS index with a measured recall.
 
-Below: labels that are encoded when their vectors are needed. Rough vectors propose candidates; only these are encoded.
+Below: rough vectors, which propose candidates, so that only these need to be encoded.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -19,11 +18,10 @@ from numpy.typing import NDArray
 from tagwright.core.extras import require
 from tagwright.core.saved import saved_folder
 from tagwright.data.sparse_arrays import largest_cells
-from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.layers import normalize_in_place
 from tagwright.encoders.sentence_transformer import cached_once
 from tagwright.errors import ModelError
-from tagwright.types import Floats, Label, Longs, Run
+from tagwright.types import Floats, Longs, Run
 
 T = TypeVar("T", bound=Hashable)
 
@@ -303,44 +301,6 @@ class RoughLabels:
     @cached_once
     def _sketch(self) -> Sketch | None:
         return self._make_sketch()
-
-
-Views: TypeAlias = Callable[[Sequence[Label]], list[tuple[str, ...]]]
-"The texts of each label, the same number for all. The vector of a label is the mean of theirs, of norm 1."
-
-
-class PendingLabels:
-    """The vectors of labels, each encoded, or read from the encoder's cache, when it is first needed.
-
-    Threads may share them.
-    """
-
-    def __init__(self, labels: Sequence[Label], views: Views, encoder: BiEncoder, storage: Storage) -> None:
-        self.labels, self.views, self.encoder = labels, views, encoder
-        self._vectors = Vectors(np.zeros((len(labels), encoder.dim), storage))
-        self._missing = np.ones(len(labels), np.bool_)
-        self._lock = threading.Lock()
-
-    def all(self) -> Vectors:
-        """The vectors of all labels, as they are stored."""
-        self._encode(np.arange(len(self.labels)))
-        return self._vectors
-
-    def __getitem__(self, labels: NDArray[np.integer]) -> Floats:
-        """(labels, dim) float32, rounded as they are stored."""
-        self._encode(labels)
-        return self._vectors[labels]
-
-    def _encode(self, labels: NDArray[np.integer]) -> None:
-        if not self._missing[labels].any():
-            return
-        with self._lock:  # what is missing is asked again: another thread may just have encoded it
-            new = np.unique(labels[self._missing[labels]])
-            views = self.views([self.labels[label] for label in new.tolist()])
-            texts = [text for of_label in views for text in of_label]
-            vectors = self.encoder.encode(texts, role="document", progress="labels")
-            self._vectors.codes[new] = mean_of_views(vectors, len(new))
-            self._missing[new] = False  # only now: others read without the lock
 
 
 def mean_of_views(vectors: Floats, labels: int) -> Floats:

@@ -24,7 +24,6 @@ from tagwright.encoders.prompts import Role
 from tagwright.errors import setting
 from tagwright.stages.dense.index import (
     Kind,
-    PendingLabels,
     RoughLabels,
     Search,
     Storage,
@@ -157,22 +156,17 @@ class Dense(Retriever):
     ) -> None:
         self.labels, self.encoder, self.options = labels, encoder, options
         self._rough = rough or self._sketched()
-        self._pending: PendingLabels | None = None
         self._backgrounds: dict[tuple[str, ...], tuple[Floats, float, float]] = {}
-        if search is None and self._rough and isinstance(encoder, BiEncoder):
-            self._pending = PendingLabels(labels, self._views, encoder, options.storage)
-        elif search is None:
-            search = Search(self._encode_labels(self._views(labels)), options.index)
-        self._search, self._lock = search, threading.Lock()
+        self._missing, self._lock = np.full(len(labels), search is None and self._rough is not None), threading.Lock()
+        if self._missing.any():
+            search = Search(Vectors(np.zeros((len(labels), encoder.dim), options.storage)), options.index)
+        self._search = search or Search(self._encode_labels(self._views(labels)), options.index)
 
     @property
     def search(self) -> Search:
         """The search among all labels; encodes missing ones."""
-        with self._lock:
-            if self._search is None:
-                assert self._pending
-                self._search, self._pending = Search(self._pending.all(), self.options.index), None
-            return self._search
+        self._encode_missing(np.arange(len(self.labels)))
+        return self._search
 
     @property
     def vectors(self) -> Vectors:
@@ -203,10 +197,8 @@ class Dense(Retriever):
 
     def score(self, reading: Texts, candidates: Run) -> Floats:
         """Return the exact cosine of each document and its candidates, (suggestions,), without the index."""
-        if self._pending is None:
-            return self.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
-        used, rows = np.unique(candidates.labels, return_inverse=True)
-        return Vectors.of(self._some(used), "float32").cosines(reading.vectors, candidates.rows, rows)
+        self._encode_missing(candidates.labels)
+        return self._search.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
 
     def trust(self, reading: Texts, weight: float) -> Floats | None:
         """(documents,) how well the encoder knows each document's language, from nearly 0 to 1; 1 if unknown.
@@ -249,7 +241,8 @@ class Dense(Retriever):
         if not spans:
             return [()] * len(labels)
         pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
-        cosines = [(pieces @ self._some(np.array([label]))[0]).tolist() for label in labels]
+        self._encode_missing(np.array(labels, np.int64))
+        cosines = [(pieces @ self._search.vectors[np.array([label])][0]).tolist() for label in labels]
         return [
             strongest_spans(((*span, x) for span, x in zip(spans, of_label, strict=True)), SPANS)
             for of_label in cosines
@@ -260,7 +253,7 @@ class Dense(Retriever):
 
         An index, if needed, is built again. While labels are missing, new ones are encoded when they are candidates.
         """
-        if self._pending:
+        if self._missing.any():
             return Dense(labels, self.encoder, self.options)
         vectors = self.vectors.moved(self._views(self.labels), self._views(labels), self._encode_labels)
         return Dense(labels, self.encoder, self.options, Search(vectors, self.options.index))
@@ -271,7 +264,7 @@ class Dense(Retriever):
 
     def state(self) -> dict[str, Any]:
         """Return what a saved stage is made of; label vectors only if all are encoded, no index where some propose."""
-        search = None if self._pending else self.search
+        search = None if self._missing.any() else self._search
         if search and self._rough:
             search = Search(search.vectors, "exact")
         return {
@@ -311,10 +304,15 @@ class Dense(Retriever):
         sketch = self.encoder.sketch()
         return None if sketch is None else RoughLabels.of(self._views(self.labels), sketch, self.options.index)
 
-    def _some(self, labels: NDArray[np.integer]) -> Floats:
-        """The vectors of these labels, computed if necessary."""
-        pending = self._pending  # another thread may encode the rest meanwhile
-        return pending[labels] if pending else self.vectors[labels]
+    def _encode_missing(self, labels: NDArray[np.integer]) -> None:
+        """Encode what is missing of these labels, or read it from the encoder's cache."""
+        if not self._missing[labels].any():
+            return
+        with self._lock:  # what is missing is asked again: another thread may just have encoded it
+            new = np.unique(labels[self._missing[labels]])
+            views = self._views([self.labels[label] for label in new.tolist()])
+            self._search.vectors.codes[new] = self._encode_labels(views).codes
+            self._missing[new] = False  # only now: others read without the lock
 
     def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
         """The texts of each label whose vectors are averaged, the same number for all."""
