@@ -21,8 +21,8 @@ from tagwright.registry import saved_kind
 from tagwright.tagger.zero_shot import TITLE_MATCH, WEIGHTS
 from tagwright.types import Distribution, Document, Longs, Retriever, Run, Stage
 
-_METHODS = ("read", "score", "trust", "spans", "with_labels", "complete", "state", "from_state")
-"What every stage has; `Stage` itself has trust, spans and complete."
+_METHODS = ("read", "score", "trust", "background", "spans", "with_labels", "complete", "state", "from_state")
+"What every stage has; `Stage` itself has trust, background, spans and complete."
 
 _MOST = 50
 "The labels and documents that are checked at most: all pairs of them are scored, several times."
