@@ -132,7 +132,8 @@ def signature(node: ast.FunctionDef) -> str:
     if listed and listed[0].arg in ("self", "cls"):
         (arguments.posonlyargs or arguments.args).pop(0)
     decorators = {ast.unparse(each) for each in node.decorator_list}
-    start = "property " if "property" in decorators else "classmethod " if "classmethod" in decorators else ""
+    is_property = not decorators.isdisjoint({"property", "cached_property"})
+    start = "property " if is_property else "classmethod " if "classmethod" in decorators else ""
     given = [_argument(each, default) for each, default in _with_defaults(arguments)]
     if arguments.vararg:
         given.append(f"*{_argument(arguments.vararg, None)}")
