@@ -63,7 +63,7 @@ class ClassifierWeights:
         row = {label: row for row, label in enumerate(self.labels.tolist())}
         kept = [(i, row[old]) for i, old in enumerate(positions) if old in row]
         labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
-        return ClassifierWeights(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
+        return ClassifierWeights(labels.astype(np.int32), Vectors(self.vectors.codes[rows]))
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> ClassifierWeights:
