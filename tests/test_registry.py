@@ -232,7 +232,8 @@ def test_what_fails_in_a_stage_that_is_made_or_in_a_reader_is_said_with_package_
     written_package(packages, "faulty", "tagwright.stages", stage_and_reader)
     (packages / "faulty_of_tests.py").write_text(FAULTY)
     with pytest.raises(
-        tw.ConfigError, match=r"stage letters of the package faulty cannot be made \(RuntimeError: no letters\)"
+        tw.ConfigError,
+        match=r"stage letters of the package faulty cannot be made of labels alone \(RuntimeError: no letters\)",
     ):
         tw.zero_shot(LABELS, stages=["letters"], language="en")
     for kind, problem in (
