@@ -106,10 +106,13 @@ def test_whoever_gives_a_folder_to_a_library_has_checked_it() -> None:
                 given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
                 assert given["trust_remote_code"] == "False"
                 assert given["local_files_only"] == "True"
-                assert "check_named" in names
+                assert {"check_named", "check_growth"} <= names
                 found.append(place)
             assert not ast.unparse(call.func).startswith("Auto")
-    assert found == ["encoders/sentence_transformer.py"]
+            if ast.unparse(call.func).endswith("Tokenizer.from_file"):
+                assert "check_growth" in names
+                found.append(place)
+    assert found == ["encoders/sentence_transformer.py", "encoders/tokens.py"]
 
 
 def test_modules_are_imported_by_names_of_our_own_only() -> None:

@@ -212,12 +212,18 @@ def test_damaged_files_are_a_model_error(tiny: str, file: str) -> None:
         BiEncoder.load(tiny).encode(["bee"])
 
 
-def test_a_tokenizer_that_gives_what_the_weights_lack_is_a_model_error(tiny: str) -> None:
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"normalizer": {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}},  # tries 2^40 ways
+        {"model": {"type": "WordLevel", "vocab": {"bee": 10**6, "[UNK]": 1}, "unk_token": "[UNK]"}},
+    ],
+)  # fmt: skip
+def test_a_tokenizer_that_gives_what_the_weights_lack_is_a_model_error(tiny: str, part: dict[str, Any]) -> None:
     file = Path(tiny, "tokenizer.json")
-    model = {"type": "WordLevel", "vocab": {"bee": 10**6, "[UNK]": 1}, "unk_token": "[UNK]"}
-    file.write_text(json.dumps({**json.loads(file.read_text()), "model": model}))
+    file.write_text(json.dumps(json.loads(file.read_text()) | part))
     with pytest.raises(ModelError, match="tokenizer is damaged"):
-        BiEncoder.load(tiny, cached=False).encode(["bee"])
+        BiEncoder.load(tiny, cached=False).encode(["bee", 40 * "a" + "b"])
 
 
 @pytest.mark.parametrize("kind", ["weights of other names", "cross-encoder"])

@@ -1,18 +1,27 @@
 from __future__ import annotations
 
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tiny import VOCABULARY
-from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+from tests.tiny import VOCABULARY, tiny_encoder
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.tokens import (
     Tokens,
+    check_growth,
     fertility_of,
     tokenizer_of,
     tokenizes_words_independently,
 )
+from tagwright.errors import ModelError
 from tagwright.text.batch import Numbered
 from tagwright.text.words import clean
 from tagwright.training.trainable_encoder import chunks
@@ -59,6 +68,60 @@ def test_chunks_hold_every_text_once_and_no_more_than_their_budget(lengths: list
     for chunk in found:
         padded = max(lengths[i] for i in chunk) * len(chunk)
         assert padded <= budget or len(chunk) == 1
+
+
+def charsmap(replacement: str) -> bytes:
+    """Rules of SentencePiece: the size of a search tree, an empty tree, and what characters are replaced by."""
+    return struct.pack("<I", 16) + bytes(16) + f"ab\0{replacement}\0".encode()
+
+
+def grown(folder: Path, **parts: Any) -> Path:
+    """A tiny encoder whose tokenizer has these parts."""
+    file = tiny_encoder(folder) / "tokenizer.json"
+    tokenizer = Tokenizer.from_file(str(file))
+    for name, part in parts.items():
+        setattr(tokenizer, name, part)
+    tokenizer.save(str(file))
+    # transformers builds those of BERT anew
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]", "model_max_length": 64}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("parts", "times"),
+    [
+        ({"normalizer": normalizers.Sequence([normalizers.Replace("a", 1000 * "b")] * 6)}, r"1e\+18"),
+        (
+            {"normalizer": normalizers.Sequence([normalizers.Sequence([normalizers.Replace("ab", 22 * "c")] * 2)])},
+            "121",
+        ),
+        ({"normalizer": normalizers.Sequence([normalizers.Replace(Regex(""), "a")] * 7)}, "128"),
+        ({"normalizer": normalizers.Sequence([normalizers.Prepend("abcd")] * 3)}, "125"),
+        ({"normalizer": normalizers.Precompiled(charsmap(1836 * "x"))}, "102"),
+        ({"post_processor": processors.TemplateProcessing(single=" ".join(["$A"] * 306), pair="$A $B")}, "103"),
+    ],
+)
+def test_a_tokenizer_that_makes_texts_much_longer_is_refused(parts: Any, times: str, tmp_path: Path) -> None:
+    folder = grown(tmp_path / "tiny", **parts)
+    refused = pytest.raises(ModelError, match=f"may make a text {times} times as long, expected at most 100 times")
+    with refused:
+        BiEncoder.load(str(folder)).encode(["a"])
+    with refused:
+        _ = BiEncoder.load(str(folder)).model
+    with refused:
+        _ = CrossEncoder.load(str(folder)).model
+
+
+def test_tokenizers_of_known_models_are_admitted(tmp_path: Path) -> None:
+    quotes = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"'), normalizers.NFKD()]
+    spaces = [normalizers.StripAccents(), normalizers.Lowercase(), normalizers.Replace(Regex(" {2,}"), " ")]
+    for number, rules in enumerate(([*quotes, *spaces], [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])):
+        folder = grown(tmp_path / str(number), normalizer=normalizers.Sequence(rules))
+        assert BiEncoder.load(str(folder)).encode(["a"]).shape == (1, 16)
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(charsmap(18 * "x")), *spaces])
+    check_growth(tokenizer, tmp_path)
 
 
 def letters_per_token(text: str, tokenizer: Tokenizer = TOKENIZER) -> float:

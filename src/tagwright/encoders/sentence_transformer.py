@@ -16,7 +16,7 @@ from tagwright.encoders.architecture import Architecture, check_named
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import best_device, feed, group_lengths
 from tagwright.encoders.prompts import NONE, Prompts, Role
-from tagwright.encoders.tokens import without_limits
+from tagwright.encoders.tokens import check_growth, without_limits
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
@@ -104,8 +104,12 @@ def load_library(folder: Path, *, pairs: bool = False) -> Any:
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
+        for module in model.modules():  # one that has two ways may have two tokenizers
+            check_growth(getattr(module, "tokenizer", None), folder)
         if isinstance(model, CrossEncoder):
             model.predict([("a", "b")], show_progress_bar=False)  # shows unusable settings now
+    except ModelError:
+        raise
     except Exception as error:  # any error that four libraries may raise for a damaged file
         name = kind if pairs else "sentence-transformers model"
         raise ModelError(f"{folder}: cannot be loaded as a {name} ({error})") from error

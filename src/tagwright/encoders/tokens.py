@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +22,9 @@ from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+LARGEST_GROWTH = 100
+"How many times as long as before a tokenizer may make a text, which it cuts to the model's length only then."
 
 
 Fertility: TypeAlias = Callable[[Numbered], Floats]
@@ -116,7 +123,8 @@ def fertility_of(tokenizer: Tokenizer) -> Fertility:
         """The known letters and the tokens of each word; none of a shorter one."""
         letters = list(map(_letters, words))
         long = [word for word, length in zip(words, letters, strict=True) if length]
-        encodings = iter(tokenizer.encode_batch_fast(long, add_special_tokens=False))
+        with no_panic():
+            encodings = iter(tokenizer.encode_batch_fast(long, add_special_tokens=False))
         counts = []
         for length in letters:
             encoding = next(encodings) if length else None
@@ -156,8 +164,40 @@ def read_tokenizer(file: Path) -> Tokenizer:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library has no error class for it
         raise ModelError(f"{file}: damaged ({error}); get the model again") from error
+    check_growth(tokenizer, file)
     tokenizer.no_padding()
     return tokenizer
+
+
+def check_growth(tokenizer: Any, place: Path) -> None:
+    """Raise ModelError for a tokenizer that may make a text more than LARGEST_GROWTH times as long.
+
+    tokenizer: of the tokenizers library, or one around it; others have no such rules. place: for the message.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    rules = (getattr(backend, "normalizer", None), getattr(backend, "post_processor", None))
+    growth = math.prod(_growth(json.loads(rule.__getstate__())) for rule in rules if rule is not None)
+    if growth > LARGEST_GROWTH:
+        raise ModelError(
+            f"{place}: its tokenizer may make a text {growth:.3g} times as long, expected at most {LARGEST_GROWTH} "
+            "times; take another model"
+        )
+
+
+def _growth(rule: Mapping[str, Any]) -> float:
+    """How many times as long as before a text may be after a rule of a tokenizer, Unicode's own forms left out."""
+    if rule["type"] == "Sequence":
+        return math.prod(map(_growth, rule.get("normalizers") or rule.get("processors") or ()))
+    if rule["type"] == "TemplateProcessing":  # of one text or two, with special tokens; normally each text once
+        return max(1.0, sum("Sequence" in part for part in rule["single"] + rule["pair"]) / 3)
+    if rule["type"] == "Replace":
+        length, replaced = len(rule["content"]), rule["pattern"].get("String")
+        return max(1.0, length / len(replaced)) if replaced else 1.0 + length  # a pattern may match nothing, everywhere
+    if rule["type"] == "Precompiled":  # the size of a search tree, the tree, and what it replaces characters by
+        table = base64.b64decode(rule["precompiled_charsmap"])
+        replacements = table[4 + int.from_bytes(table[:4], "little") :].decode(errors="replace").split("\0")
+        return max(1.0, max(map(len, replacements)) / 18)  # as many as Unicode's own make of one: U+FDFA in NFKC
+    return 1.0 + len(rule.get("prepend", ""))
 
 
 def without_limits(tokenizer: Tokenizer) -> Tokenizer:
@@ -168,8 +208,20 @@ def without_limits(tokenizer: Tokenizer) -> Tokenizer:
     return copy
 
 
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """Raise ModelError where the tokenizers library panics, as in a regular expression that does not come to an end."""
+    try:
+        yield
+    except BaseException as error:  # what a panic becomes is no Exception, and cannot be imported
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"the encoder's tokenizer is damaged ({error}); get the model again") from None
+
+
 def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    return [each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+    with no_panic():
+        return [each.ids for each in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
 
 def _starts(lengths: Longs) -> Longs:

@@ -18,7 +18,7 @@ from tagwright.encoders.layers import Map, apply_layers, normalize, read_layers,
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import say_general
-from tagwright.encoders.tokens import read_tokenizer
+from tagwright.encoders.tokens import no_panic, read_tokenizer
 from tagwright.errors import ModelError
 from tagwright.registry import encoder_module
 from tagwright.types import Floats, Longs
@@ -180,10 +180,11 @@ def tokenize(
     [CLS] and [SEP].
     """
     heads = [_first_words(text, 8 * max_length) for text in texts]
-    tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
-    for i, text in enumerate(texts):
-        if len(tokens[i]) < max_length and len(heads[i]) < len(text):  # its words are very long
-            tokens[i] = tokenizer.encode(text, add_special_tokens=marks).ids
+    with no_panic():
+        tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
+        for i, text in enumerate(texts):
+            if len(tokens[i]) < max_length and len(heads[i]) < len(text):  # its words are very long
+                tokens[i] = tokenizer.encode(text, add_special_tokens=marks).ids
     return tokens
 
 
