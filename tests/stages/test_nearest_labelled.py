@@ -94,8 +94,6 @@ def test_nearest_by_meaning_is_saved_and_follows_labels() -> None:
 def test_a_tagger_needs_the_stage_whose_reading_is_shared() -> None:
     with pytest.raises(ConfigError, match="knn_dense reads with dense, which is no stage that reads"):
         Tagger(LABELS, {"names": ExactMatch(LABELS), "knn_dense": by_meaning()})
-    with pytest.raises(ValueError, match="the stage dense reads"):
-        by_meaning().read(DOCUMENTS)
 
 
 def test_votes_are_the_same_to_the_digit_beside_other_documents() -> None:
