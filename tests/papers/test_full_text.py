@@ -50,7 +50,6 @@ BEES, OAK, MOSS, STONE = map(word, ("bees", "oak", "moss", "stone"))
 MIXED = word("stone stone oak")
 EXPECTED: dict[str, NDArray[np.floating]] = {
     "tree": (BEES + OAK + (MOSS + (STONE + MIXED) / 2) / 2) / 3,
-    "sections": (BEES + OAK + (MOSS + STONE + MIXED) / 3) / 3,
     "paragraphs": (BEES + OAK + MOSS + STONE + MIXED) / 5,
     "abstract": BEES,
     "first": word("bees Introduction oak Body moss Details stone stone stone oak"),
@@ -87,19 +86,9 @@ def test_paragraphs_may_be_averaged_at_the_length_that_the_encoder_gives_them() 
         stage(unit_paragraphs=False)
 
 
-def test_the_best_paragraphs_speak_for_a_label() -> None:
-    pool = Run.from_rows([{3: 1.0, 0: 0.5}, {}, {1: 1.0}])
-    full = stage(aggregate="best", best=2)
-    scores = full.score(full.read([PAPER, EMPTY, PLAIN]), pool)
-    bees = sorted(cosine(vector, "bees") for vector in (BEES, OAK, MOSS, STONE, MIXED))
-    expected = [(1 + cosine(MIXED, "stone")) / 2, sum(bees[-2:]) / 2, cosine(word("oak moss"), "oak")]
-    np.testing.assert_allclose(scores, expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("aggregate", ["tree", "best"])
-def test_it_finds_the_labels_of_largest_score(aggregate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_finds_the_labels_of_largest_score(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(full_text, "BATCH", 2)
-    full: Retriever = stage(aggregate=aggregate, best=1)
+    full: Retriever = stage()
     documents = [PAPER, EMPTY, PLAIN, PAPER, Document("s", abstract="stone")]
     run = full(documents)
     assert np.diff(run.indptr).tolist() == [4, 0, 4, 4, 4]

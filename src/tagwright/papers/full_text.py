@@ -6,16 +6,17 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
+from tagwright.core.checked import AtLeastZero, Checked
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.layers import normalize_in_place
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, TextEncoder
+from tagwright.stages.dense.retriever import Texts
 from tagwright.text.words import plain_spans, sentence_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run
 
-Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
+Aggregate: TypeAlias = Literal["tree", "paragraphs", "abstract", "first"]
 
 BATCH = 64
 "Documents whose paragraphs are in memory at once."
@@ -26,32 +27,15 @@ class FullTextOptions(Checked):
     """How to aggregate the paragraphs of a document. Raises ConfigError for a value that cannot work."""
 
     aggregate: Aggregate = "tree"
-    """The vector of a document. tree: the mean along its section tree (FuTex Eq. 6). sections: the mean of its top
-    sections, each the mean of all its paragraphs. paragraphs: the mean of all paragraphs. abstract: title and abstract
-    only. first: the first 512 words, as far as the encoder reads. best: no vector; a label scores the mean cosine of
-    its nearest paragraphs."""
+    """The vector of a document. tree: the mean along its section tree (FuTex Eq. 6). paragraphs: the mean of all
+    paragraphs. abstract: title and abstract only. first: the first 512 words, as far as the encoder reads."""
 
     unit_paragraphs: bool = True
     """Whether the vectors of paragraphs are scaled to length 1 before they are averaged. Eq. 6 averages them as the
     encoder gives them, so that a long vector counts more."""
 
-    best: AtLeastOne = 3
-    "Where aggregate is best: average the cosines of this many nearest paragraphs of a label."
-
     shortest: AtLeastZero = SHORTEST
     "Leave out paragraphs of fewer words (FuTex 4.1)."
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.aggregate == "best" and not self.unit_paragraphs:
-            raise ConfigError("unit_paragraphs is false, which is for means; aggregate is best, which compares cosines")
-
-
-Paragraphs: TypeAlias = tuple[Floats, Longs]
-"""Encoded documents: vectors (paragraphs, dim) of norm 1, and (documents + 1,) the rows of each document.
-
-After aggregation, a document has one vector, or none if it has no text.
-"""
 
 
 class FullText(Retriever):
@@ -69,43 +53,19 @@ class FullText(Retriever):
             name = dense.encoder.name
             raise ConfigError(f"unit_paragraphs is false, but the encoder {name} only gives vectors of length 1")
 
-    def read(self, documents: Sequence[Document]) -> Paragraphs:
-        """Encode the paragraphs and aggregate them (Eq. 6); where aggregate is best, keep the vector of each."""
+    def read(self, documents: Sequence[Document]) -> Texts:
+        """Encode the paragraphs and aggregate them (Eq. 6)."""
         parts = [self._read(documents[start : start + BATCH]) for start in range(0, len(documents), BATCH)]
-        sizes = [np.zeros(1, np.int64), *(np.diff(indptr) for _, indptr in parts)]
-        vectors = [np.zeros((0, self.dense.encoder.dim), np.float32), *(own for own, _ in parts)]
-        return np.concatenate(vectors), np.cumsum(np.concatenate(sizes))
+        vectors = np.concatenate([np.zeros((0, self.dense.encoder.dim), np.float32), *parts])
+        return Texts(vectors, vectors.any(axis=1))
 
-    def find(self, reading: Paragraphs) -> Run:
-        """Return the k labels of highest score of each document; none for a document without text.
+    def find(self, reading: Texts) -> Run:
+        """Return the k labels of highest score of each document; none for a document without text."""
+        return self.dense.find(reading)
 
-        Where aggregate is best, a label must be among the k nearest of at least one paragraph.
-        """
-        vectors, indptr = reading
-        near = self.dense.nearest(vectors)
-        near = Run(near.indptr[indptr], near.labels, near.scores)
-        if self.options.aggregate != "best":
-            return near.rescored(self.score(reading, near))  # as `Dense.find`
-        width = len(self.dense.labels)
-        rows, labels = np.divmod(np.unique(near.keys(width)), width)
-        pool = Run.of(np.searchsorted(rows, np.arange(len(indptr))), labels, np.zeros(len(labels)))
-        return pool.rescored(self.score(reading, pool)).top(self.dense.options.k)
-
-    def score(self, reading: Paragraphs, candidates: Run) -> Floats:
-        """Return (suggestions,) scores: FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 without text."""
-        vectors, indptr = reading
-        if self.options.aggregate != "best":
-            scores, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
-            has = (np.diff(indptr) > 0)[rows]
-            first = indptr[rows[has]]
-            scores[has] = self.dense.vectors.cosines(vectors, first, candidates.labels[has])
-            return scores
-        spans = zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)
-        best = [
-            mean_of_best(vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
-            for (start, end), (labels, _) in zip(spans, candidates, strict=True)
-        ]
-        return np.concatenate([np.zeros(0, np.float32), *best])
+    def score(self, reading: Texts, candidates: Run) -> Floats:
+        """Return (suggestions,) scores: FuTex Eq. 7; 0 without text."""
+        return self.dense.score(reading, candidates)
 
     def spans(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
         """For each label the up to 3 paragraphs nearest to it, or sentences if there is only one paragraph.
@@ -135,7 +95,10 @@ class FullText(Retriever):
         """Make the stage of a saved state, for the same labels; encoder: as `Dense.from_state`."""
         return cls(Dense.from_state(state["dense"], labels, encoder), FullTextOptions(**state["options"]))
 
-    def _read(self, documents: Sequence[Document]) -> Paragraphs:
+    def _read(self, documents: Sequence[Document]) -> Floats:
+        """(documents, dim) the sum of share * vector of the paragraphs, of norm 1; 0 without text (Eq. 6)."""
+        from scipy.sparse import csr_array
+
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
         texts = [leaf.text for own in leaves for leaf in own]
@@ -144,9 +107,10 @@ class FullText(Retriever):
             vectors: Floats = encoder.encode(texts, role="query", keep=keeps_documents())
         else:
             vectors = encoder.encode_raw(texts, role="query")
-        if self.options.aggregate == "best":
-            return vectors, indptr
-        return _aggregate_vectors(vectors, np.concatenate(shares), indptr)
+        sums: Floats = (
+            csr_array((np.concatenate(shares), np.arange(len(texts)), indptr), (len(documents), len(texts))) @ vectors
+        )
+        return normalize_in_place(sums)
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
         """Return the texts of a document to encode, and their shares in its vector."""
@@ -158,54 +122,17 @@ class FullText(Retriever):
             leaves = paragraphs(document, self.options.shortest)
         if aggregate == "abstract":
             leaves = leaves[:1]
-        if aggregate in ("tree", "sections") and leaves:
-            return _along_tree(leaves, document, by_top=aggregate == "sections")
+        if aggregate == "tree" and leaves:
+            return _along_tree(leaves, document)
         return leaves, np.full(len(leaves), 1 / max(1, len(leaves)), np.float32)
 
 
-def mean_of_best(cosines: Floats, m: int) -> Floats:
-    """(labels,) the mean of the m largest of each column of cosines (paragraphs, labels); of all, if they are fewer.
-
-    The best two of 0.1, 0.5, 0.3 have the mean 0.4:
-
-    >>> mean_of_best(np.array([[0.1], [0.5], [0.3]], np.float32), 2).round(3).tolist()
-    [0.4000000059604645]
-    """
-    if len(cosines) > m:
-        cosines = np.partition(cosines, len(cosines) - m, axis=0)[-m:]
-    means: Floats = cosines.mean(axis=0) if len(cosines) else np.zeros(cosines.shape[1], np.float32)
-    return means
-
-
-def _aggregate_vectors(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
-    """One vector for each document that has text: the sum of share * vector, of norm 1 (Eq. 6)."""
-    from scipy.sparse import csr_array
-
-    sums: Floats = csr_array((shares, np.arange(len(shares)), indptr), (len(indptr) - 1, len(shares))) @ vectors
-    written = np.diff(indptr) > 0
-    return normalize_in_place(sums[written]), np.cumsum([0, *written])
-
-
-def _along_tree(leaves: list[Paragraph], document: Document, *, by_top: bool) -> tuple[list[Paragraph], Floats]:
-    """Sort the paragraphs by section and compute their shares. Title and abstract form the first section.
-
-    by_top: whether only top sections count, each with all its paragraphs.
-    """
+def _along_tree(leaves: list[Paragraph], document: Document) -> tuple[list[Paragraph], Floats]:
+    """Sort the paragraphs by section and compute their shares. Title and abstract form the first section."""
     levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in leaves])
-    if by_top:
-        owners, levels = np.array(_tops(levels))[owners], [1] * len(levels)
     sizes = np.bincount(owners + 1, minlength=len(levels) + 1).tolist()
     order = np.argsort(owners, kind="stable")
     return [leaves[place] for place in order.tolist()], tree_shares([1, *levels], sizes)
-
-
-def _tops(levels: Sequence[int]) -> list[int]:
-    """Return the top section of each section, and HEAD in the last position, for title and abstract."""
-    tops = list(range(len(levels)))
-    for section, parent in enumerate(parents(levels)):
-        if parent != HEAD:
-            tops[section] = tops[parent]
-    return [*tops, HEAD]
 
 
 def tree_shares(levels: Sequence[int], sizes: Sequence[int]) -> Floats:
