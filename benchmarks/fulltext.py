@@ -24,6 +24,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.evaluation.metrics import mark_labelled
 from tagwright.papers import futex
 from tagwright.papers.full_text import FullText
+from tagwright.papers.label_trees import Trees, fit_trees
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.training.config import TrainingConfig
@@ -144,9 +145,10 @@ def ranked(task: Task, row: Row) -> Run:
     found = task.ranking(row.opinions, "dev")
     if row.learn is None:
         return found
-    config = futex.Config(**{"suggestions": rows.DEPTH + 20, "order": "example", **row.learn})
+    config = futex.Config(**{"order": "example", **row.learn})
     pseudo = Run.concat([task.ranking(row.opinions, "train"), found]).top(config.pseudo_labels)
-    trees = futex.classifier(task.labels, *task.words, pseudo, config)
+    bag, features = task.words
+    trees = Trees(task.labels, bag, fit_trees(features, pseudo, len(task.labels)), rows.DEPTH + 20)
     head = found.top(config.pseudo_labels) if config.order == "example" else found
     return append_labels(append_labels(head, trees(task.dev)), found)
 

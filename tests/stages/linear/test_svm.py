@@ -164,5 +164,3 @@ def test_trees_learn_from_documents_with_words_and_labels_only() -> None:
     trees = fit_trees(words, Run.from_rows([[0], [1], [2], [], [3]]), 4, leaf=2, workers=1)
     assert len(trees.predict(words[4], 3).labels) == 0
     assert 3 not in trees.predict(words, 4).labels
-    with pytest.raises(ValueError, match="features of 3 words for trees over 4"):
-        trees.predict(words[:, :3], 1)
