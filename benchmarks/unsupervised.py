@@ -96,7 +96,7 @@ def xr_linear(task: Task) -> Tagger:
 def few_shot(task: Task, start: str, kind: str, share: float) -> Tagger:
     gold = task.without_self(task.train, task.labels.gold(task.train, unknown="ignore"))
     few = sample_labels(gold, len(task.labels), share) if kind == "labels" else sample_pairs(gold, share)
-    return maclr.fine_tune(task.tagger(start), task.train, few)
+    return maclr.fine_tune(task.train, task.labels, model=task.tagger(start), gold=few)
 
 
 def fused(task: Task) -> Tagger:

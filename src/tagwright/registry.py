@@ -146,7 +146,7 @@ METHODS: Mapping[str, Method] = {
     "finetune": Method(
         *("tagwright.papers.maclr", "labels", _FUSED | {"loss", "model", "share_of_labels"}, _TORCH),
         continues="encoder",
-        names=("FewShot", "fit_few_shot", "few_shot_paper"),
+        names=("FewShot", "fine_tune", "few_shot_paper"),
     ),
     "svm": Method("tagwright.papers.svm", "labels", _FUSED),
     "depl": Method("tagwright.papers.depl", "labels", _FUSED | {"keywords"}, _LIBRARY),

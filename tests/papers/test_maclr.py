@@ -162,7 +162,7 @@ def test_equal_labels_and_titles_are_one_group_or_as_in_the_paper_none(
     ict = dict.fromkeys(("clustering", "label_regularisation", "encoder_pairs", "tfidf_pairs"), False)
     tagger = maclr.fit(DOCUMENTS, LABELS, replace(config, **ict))  # type: ignore[arg-type]
     few = maclr.FewShot(temperature=1.0, groups=groups, full_shuffle=not groups, training=config.training)
-    maclr.fine_tune(tagger, DOCUMENTS, GOLD, few)
+    maclr.fine_tune(DOCUMENTS, LABELS, few, model=tagger, gold=GOLD)
     for pairs, made in objectives:
         found = made.pair_loss(torch.eye(2), torch.eye(2), torch.tensor([7, 7])).item()
         assert found == pytest.approx(loss, abs=1e-4)
@@ -228,7 +228,9 @@ def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
     swapped = Run.from_rows([[(list(LABELS.ids).index(document.labels[0]) + 1) % 3] for document in DOCUMENTS])
     few = maclr.FewShot(training=TrainingConfig(epochs=60, learning_rate=0.01, validation=0.0))
     before = vectors(static).copy()
-    tuned = maclr.fine_tune(static, [replace(document, title="") for document in DOCUMENTS], swapped, few)
+    tuned = maclr.fine_tune(
+        [replace(document, title="") for document in DOCUMENTS], LABELS, few, model=static, gold=swapped
+    )
     found = zip(first_labels(tuned.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)
     assert sum(label == (topic + 1) % 3 for label, topic in found) >= 27
     assert (vectors(static) == before).all()
@@ -239,11 +241,11 @@ def test_fine_tuning_is_refused_where_there_is_nothing_to_learn(encoder: dict[st
     names = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), weights=(1.0,)))
     gold = LABELS.gold(DOCUMENTS)
     with pytest.raises(ConfigError, match="the tagger has the stages exact_match; fine-tuning needs one called dense"):
-        maclr.fine_tune(names, DOCUMENTS, gold)
+        maclr.fine_tune(DOCUMENTS, LABELS, model=names, gold=gold)
     static = zero_shot.fit(LABELS, zero_shot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
     with pytest.raises(ConfigError, match="none of 30 documents has both text and a label"):
-        maclr.fine_tune(static, DOCUMENTS, Run.from_rows([[]] * 30))
+        maclr.fine_tune(DOCUMENTS, LABELS, model=static, gold=Run.from_rows([[]] * 30))
     with pytest.raises(ConfigError, match="a batch is 99 pairs"):
-        maclr.fine_tune(static, DOCUMENTS, gold, maclr.FewShot(training=TrainingConfig(batch=99)))
+        maclr.fine_tune(DOCUMENTS, LABELS, maclr.FewShot(training=TrainingConfig(batch=99)), model=static, gold=gold)
     with pytest.raises(ConfigError, match="share is 2, expected more than 0"):
         sample_labels(gold, 3, 2)

@@ -77,7 +77,7 @@ def test_fine_tuning_goes_on_with_the_prompts_of_the_tagger(tiny: str, read: lis
     encoder = BiEncoder.load(tiny, prompts=PROMPTS, cached=False)
     tagger = Tagger(LABELS, {"dense": Dense(LABELS, encoder)})
     few = maclr.FewShot(training=ONE_STEP)
-    tuned = maclr.fine_tune(tagger, DOCUMENTS, GOLD, few).stages["dense"]
+    tuned = maclr.fine_tune(DOCUMENTS, LABELS, few, model=tagger, gold=GOLD).stages["dense"]
     check(read)
     assert isinstance(tuned, Dense)
     assert isinstance(tuned.encoder, BiEncoder)
@@ -112,5 +112,5 @@ def test_training_refuses_prompts_that_pooling_leaves_out(tmp_path: Path) -> Non
 
 
 def test_prompts_of_a_cross_encoder_are_refused() -> None:
-    with pytest.raises(ConfigError, match="a cross-encoder has none"):
+    with pytest.raises(ConfigError, match="and has no prompts"):
         micol.Config(architecture="cross", prompts=PROMPTS)

@@ -234,44 +234,6 @@ FEW_STATIC = TrainingPlan(batch=256, epochs=20, learning_rate=1e-2, weight_decay
 
 
 def fine_tune(
-    tagger: Tagger,
-    documents: Sequence[Document],
-    gold: Run,
-    config: FewShot = FewShot(),
-    steps: Steps = Steps(),
-    loss: Loss | None = None,
-) -> Tagger:
-    """FS-XMC (4.4): train the encoder of a tagger on the known labels of some documents, by Eq. 1.
-
-    gold: labels of the documents, or a sample of them: see `sample_labels`. loss: in place of Eq. 1, a function as
-    `rts.fit` takes. The given tagger is not changed. Of a
-    tagger with a stage "trained", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError
-    when there is too little to learn from, or the tagger has neither.
-    """
-    from tagwright.papers.losses import in_batch
-
-    name = TRAINED if TRAINED in tagger.retrievers else "dense"
-    dense = unwrap_stage(tagger.retrievers[name]) if name in tagger.retrievers else None
-    if not isinstance(dense, Dense):
-        raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
-    if not isinstance(dense.encoder, BiEncoder):
-        raise ConfigError(
-            "the encoder of the tagger was given as an object: it cannot be trained; name a folder or model"
-        )
-    pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.training.seed)
-    pairs = replace(pairs, full_shuffle=config.full_shuffle)
-    model = copy.deepcopy(dense.encoder.trainable())
-    plan = config.training.over(FEW_STATIC if dense.encoder.is_static else FEW_TRANSFORMER)
-    if config.training.batch is None:  # half of the pairs where they are fewer
-        plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
-    check_batch(pairs, plan)
-    objective = in_batch(config.temperature, groups=config.groups, loss=loss or "info_nce")
-    encoder = train_model(model, pairs, objective, plan, steps)
-    trained = shared_dense(tagger.vocabulary, encoder, dense.options)
-    return replace(tagger, retrievers={**tagger.retrievers, name: trained})
-
-
-def fit_few_shot(
     documents: Sequence[Document],
     _labels: Vocabulary,
     config: FewShot = FewShot(),
@@ -281,8 +243,33 @@ def fit_few_shot(
     gold: Run,
     loss: Loss | None = None,
 ) -> Tagger:
-    """The method finetune: `fine_tune` a tagger over its own labels, and keep its training record."""
-    return replace(fine_tune(model, documents, gold, config, steps, loss), training={"before": model.training})
+    """FS-XMC (4.4): train the encoder of a tagger, over its own labels, on known labels of some documents, by Eq. 1.
+
+    gold: labels of the documents, or a sample of them: see `sample_labels`. loss: in place of Eq. 1, a function as
+    `rts.fit` takes. The given tagger is not changed, and its training record is kept. Of a tagger with a stage
+    "trained", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError when there is too
+    little to learn from, or the tagger has neither.
+    """
+    from tagwright.papers.losses import in_batch
+
+    name = TRAINED if TRAINED in model.retrievers else "dense"
+    dense = unwrap_stage(model.retrievers[name]) if name in model.retrievers else None
+    if not (isinstance(dense, Dense) and isinstance(dense.encoder, BiEncoder)):
+        raise ConfigError(
+            f"the tagger has the stages {', '.join(model.stages)}; fine-tuning needs one called dense, whose encoder "
+            "is a folder or model, not an object"
+        )
+    pairs = labelled_pairs(documents, model.vocabulary, gold, seed=config.training.seed)
+    pairs = replace(pairs, full_shuffle=config.full_shuffle)
+    start = copy.deepcopy(dense.encoder.trainable())
+    plan = config.training.over(FEW_STATIC if dense.encoder.is_static else FEW_TRANSFORMER)
+    if config.training.batch is None:  # half of the pairs where they are fewer
+        plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
+    check_batch(pairs, plan)
+    objective = in_batch(config.temperature, groups=config.groups, loss=loss or "info_nce")
+    encoder = train_model(start, pairs, objective, plan, steps)
+    trained = shared_dense(model.vocabulary, encoder, dense.options)
+    return replace(model, retrievers={**model.retrievers, name: trained}, training={"before": model.training})
 
 
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> MaclrStage1:

@@ -131,12 +131,11 @@ class Config(VectorOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.language)
-        if self.architecture == "cross" and self.prompts:
-            raise ConfigError("prompts are for texts that are read alone; a cross-encoder has none, leave them out")
-        if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
-            raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
-        if not self.meta_path.strip():
-            raise ConfigError('meta_path is empty, expected one such as "P->P<-P", or auto')
+        if self.architecture == "cross" and (self.prompts or self.encoder == STATIC_ENCODER):
+            raise ConfigError(
+                "a cross-encoder reads two texts together, which a static encoder cannot, and has no prompts; take "
+                "minilm, and leave prompts out"
+            )
 
     @property
     def encoder_name(self) -> str:
@@ -173,8 +172,6 @@ def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
         meta_path="P->P<-P",
         pairs="metadata",
         count=55_000,
-        temperature=0.05,
-        text_field="title_and_abstract",
         label_text="described",
         rank="encoder",
         language="none",
