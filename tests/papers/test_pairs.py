@@ -249,7 +249,7 @@ def test_options_that_cannot_give_a_pair_are_refused(options: dict[str, object],
     ("documents", "options", "problem"),
     [
         ([Document("1", " ", "a b")], one_word(title=True, segment=True), "none of 1 documents has a title; switch"),
-        ([Document("1", "Title")] * 2, one_word(title=True), "none of 2 documents has text below its title"),
+        ([Document("1", "Title")] * 2, one_word(title=True), "none of 2 documents gives a pair: title_pairs needs"),
         ([Document("1", "Title", "a")], one_word(segment=True), "segment_pairs text for two segments"),
         ([Document("1", "A"), Document("2", "", "a")], one_word(title=True), "title_pairs needs a title and text"),
         ([TWO_WORDS], one_word(label=True), "there are no labels"),

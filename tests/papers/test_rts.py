@@ -65,7 +65,7 @@ def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: 
         rts.fit(DOCUMENTS, LABELS, trained(config, batch=9999))
     with pytest.raises(ConfigError, match="none of 1 documents has a title"):
         rts.fit([Document("1", abstract="words")], LABELS, config)
-    with pytest.raises(ConfigError, match="none of 1 documents has text below its title"):
+    with pytest.raises(ConfigError, match="title_pairs needs a title and text below it"):
         rts.fit([Document("1", title="words")], LABELS, config)
 
 

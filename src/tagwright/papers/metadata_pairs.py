@@ -110,28 +110,18 @@ def value_pairs(documents: Sequence[Document], field: str, *, seed: int = 0) -> 
     >>> sorted(pair.positive for pair in value_pairs([bees], "keyword")(epoch=0))
     ['insect', 'wing']
     """
-
-    def of_document(document: Document, *_: object) -> Iterator[Pair]:
-        return _short_pairs(document, document.metadata.get(field, ()))
-
-    return of_documents(documents, of_document, seed).checked(
-        f'none of {len(documents)} documents has both text and metadata "{field}"; name a field of short texts'
-    )
+    problem = f'none of {len(documents)} documents has both text and metadata "{field}"; name a field of short texts'
+    return _short_pairs(documents, lambda document, _: document.metadata.get(field, ()), seed, problem)
 
 
 def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run, *, seed: int = 0) -> Source:
     """(document, name of a label) for every suggestion of the run, such as the labels whose names a document holds.
 
-    Raises ConfigError when there is no such pair, ValueError when the run is over other documents.
+    Raises ConfigError when there is no such pair.
     """
-    if len(run) != len(documents):
-        raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
-
-    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
-        return _short_pairs(document, [labels[label].name for label in run[place][0].tolist()])
-
-    return of_documents(documents, of_document, seed).checked(
-        f"none of {len(documents)} documents has both text and a label that it names"
+    problem = f"none of {len(documents)} documents has both text and a label that it names"
+    return _short_pairs(
+        documents, lambda _, place: [labels[each].name for each in run[place][0].tolist()], seed, problem
     )
 
 
@@ -226,11 +216,15 @@ def _is_apart(anchor: Document, other: Document, validation: float, seed: int) -
     return here or not there
 
 
-def _short_pairs(document: Document, values: Iterable[str]) -> Iterator[Pair]:
-    text = text_of(document)
-    if text:
-        own = group_of_document(document)
-        yield from (Pair(text, value, group_of(value), other=own) for value in values if value.strip())
+def _short_pairs(
+    documents: Sequence[Document], values: Callable[[Document, int], Iterable[str]], seed: int, problem: str
+) -> Source:
+    def of_document(document: Document, place: int, _: Key) -> Iterator[Pair]:
+        if text := text_of(document):
+            own, short = group_of_document(document), values(document, place)
+            yield from (Pair(text, value, group_of(value), other=own) for value in short if value.strip())
+
+    return of_documents(documents, of_document, seed).checked(problem)
 
 
 def _no_text(neighbours: Neighbours) -> str:

@@ -157,7 +157,8 @@ def rts_pairs(
     pairs_of_labels = Source(len(labels) if options.label_pairs else 0, of_labels, seed, options.full_shuffle)
     if not (options.title_pairs or options.segment_pairs):
         return pairs_of_labels.checked("only label_pairs is on, and there are no labels")
-    _check_texts(documents, options)
+    if options.title_pairs and not any(document.title.strip() for document in documents):
+        raise ConfigError(f"title_pairs is on, but none of {len(documents)} documents has a title; switch it off")
     return pairs_of_labels + of_documents(documents, of_document, seed).checked(
         f"none of {len(documents)} documents gives a pair: title_pairs needs a title and text below it, "
         "segment_pairs text for two segments; lower min_words or switch on the other"
@@ -194,11 +195,8 @@ def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: 
 
     The run may hold gold labels (FS-XMC), or the best few of a stage as pseudo labels: `run.top(3)` in MACLR 4.3.
     Another right label of the same document is a negative if both are in a batch, as in Eq. 1 of MACLR (FS-XMC). Its
-    Stage II sums over all pairs of a document instead. Raises ConfigError when the run is empty, ValueError when it is
-    over other documents.
+    Stage II sums over all pairs of a document instead. Raises ConfigError when the run is empty.
     """
-    if len(run) != len(documents):
-        raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
     rows, chosen = run.rows, run.labels
 
     def draw(block: range, _: Key) -> Iterator[Pair]:
@@ -274,13 +272,6 @@ def _partners(k: int, rng: Generator) -> Iterable[tuple[int, int]]:
 def _contents(document: Document) -> str:
     """All text but the title."""
     return replace(document, title="").text
-
-
-def _check_texts(documents: Sequence[Document], options: RtsOptions) -> None:
-    if options.title_pairs and not any(document.title.strip() for document in documents):
-        raise ConfigError(f"title_pairs is on, but none of {len(documents)} documents has a title; switch it off")
-    if not any(_contents(document).strip() for document in documents):
-        raise ConfigError(f"none of {len(documents)} documents has text below its title; RTS cuts that into segments")
 
 
 Segmentation: TypeAlias = Literal["random", "fixed", "natural"]
