@@ -63,7 +63,7 @@ def test_short_names_of_the_papers_are_understood(short: str, long: str) -> None
         ("P-(A,)-P", 6, "expected P or the name of a field"),
         ("P-A-", 5, "expected P or the name of a field"),
         ("P A P", 3, "expected ->, <- or -"),
-        ("P-A>P", 4, 'unexpected ">"'),
+        ("P-A>P", 4, "expected ->, <- or -"),
         ("", 1, "expected P or the name of a field"),
     ],
 )

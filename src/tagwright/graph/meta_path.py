@@ -11,6 +11,7 @@ have them. Short names of the published experiments (PRP, PAAP, ...) and P(AA)P 
 """
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from typing import NoReturn, TypeAlias
 
@@ -32,7 +33,9 @@ CITATION_PATHS = {
 }
 "Short names of the published experiments, R being a reference; those over fields (PAP, PAVP) follow a rule."
 
-_TOKEN = re.compile(r'\s*(?:(?P<link>->|<-|-)|(?P<sign>[(),])|"(?P<quoted>[^"]+)"|(?P<name>[^\s"(),<>-]+))')
+_NAME = re.compile(r'"[^"]+"|[^\s"(),<>-]+')
+
+_TOKEN = re.compile(rf"->|<-|{_NAME.pattern}|\S")
 
 
 MetaPath: TypeAlias = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
@@ -53,7 +56,46 @@ def parse(expression: str, fields: Sequence[str]) -> MetaPath:
     >>> parse("PRP", ["reference"])[1]
     ('->', '<-')
     """
-    return _Parser(_spelled_out(expression), fields).path()
+    expression = _spelled_out(expression)
+    tokens = deque((match[0], match.start()) for match in _TOKEN.finditer(expression))
+    tokens.append(("", len(expression)))
+
+    def fail(problem: str, start: int) -> NoReturn:
+        raise ConfigError(f'meta-path "{expression}", character {start + 1}: {problem}')
+
+    def read_type() -> str:
+        name, start = tokens.popleft()
+        fitting, problem = _node_type(name, fields)
+        if problem:
+            fail(problem, start)
+        return fitting
+
+    def read_place() -> tuple[str, ...]:
+        """Read type | "(" type ("," type)* ")"."""
+        if tokens[0][0] != "(":
+            return (read_type(),)
+        types = list[str]()
+        while tokens[0][0] == ("," if types else "("):
+            tokens.popleft()
+            types.append(read_type())
+        sign, start = tokens.popleft()
+        if sign != ")":
+            fail('expected "," or ")"', start)
+        return tuple(types)
+
+    start, nodes, links = tokens[0][1], [read_place()], list[str]()
+    if nodes[0] != (DOCUMENT,):
+        fail("a meta-path starts with a document, P", start)
+    while tokens[0][0]:
+        link, at = tokens.popleft()
+        start = tokens[0][1]
+        links.append(link)
+        nodes.append(read_place())
+        if problem := _problem(nodes[-2], link, nodes[-1], fields):
+            fail(problem, at)
+    if nodes[-1] != (DOCUMENT,) or not links:
+        fail("a meta-path ends with a document, P, as in P-A-P", start)
+    return tuple(nodes), tuple(links)
 
 
 def possible_paths(fields: Sequence[str]) -> list[str]:
@@ -71,8 +113,7 @@ def possible_paths(fields: Sequence[str]) -> list[str]:
 
 
 def _quote_name(name: str) -> str:
-    match = _TOKEN.fullmatch(name)
-    return name if match and match["name"] else f'"{name}"'
+    return name if _NAME.fullmatch(name) else f'"{name}"'
 
 
 def _spelled_out(expression: str) -> str:
@@ -82,107 +123,46 @@ def _spelled_out(expression: str) -> str:
     return CITATION_PATHS.get(expression, expression)
 
 
-class _Parser:
-    """Reads the tokens of an expression: kind, text, and the place of its first character."""
+def _node_type(name: str, fields: Sequence[str]) -> tuple[str, str]:
+    """Return the node type that a name means, and the problem, or "", if it means none or several."""
+    if not _NAME.fullmatch(name):
+        return "", "expected P or the name of a field"
+    name = name.strip('"')
+    if name == DOCUMENT:
+        return DOCUMENT, ""
+    usual = {"A": "author", "V": "venue"}.get(name, name)  # the letters of the papers precede other fields
+    exact = [field for field in (name, usual) if field in fields]
+    fitting = exact[:1] or [field for field in fields if field.casefold().startswith(name.casefold())]
+    if not fitting:
+        return "", f'no field starts with "{name}"; {_data(fields)}'
+    if len(fitting) > 1:
+        return "", f'"{name}" may be {" or ".join(fitting)}; write the one meant in full'
+    if fitting[0] in EDGE_FIELDS:
+        return "", f'{fitting[0]} joins documents: write -> for "cites" and <- for "is cited by"'
+    return fitting[0], ""
 
-    def __init__(self, expression: str, fields: Sequence[str]) -> None:
-        self.expression = expression
-        self.fields = fields
-        self.tokens = self._tokens()
-        self.position = 0
 
-    def path(self) -> MetaPath:
-        """Read place (link place)*."""
-        start = self._next_start()
-        nodes, links = [self._place()], list[str]()
-        if nodes[0] != (DOCUMENT,):
-            self._fail("a meta-path starts with a document, P", start)
-        while self.position < len(self.tokens):
-            link, at = self._take("link", "expected ->, <- or -")
-            start = self._next_start()
-            links.append(link)
-            nodes.append(self._place())
-            if problem := self._problem(nodes[-2], link, nodes[-1]):
-                self._fail(problem, at)
-        if nodes[-1] != (DOCUMENT,) or not links:
-            self._fail("a meta-path ends with a document, P, as in P-A-P", start)
-        return tuple(nodes), tuple(links)
+def _problem(before: tuple[str, ...], link: str, after: tuple[str, ...], fields: Sequence[str]) -> str:
+    """Return the problem of a step, or ""."""
+    documents = [set(types) == {DOCUMENT} for types in (before, after)]
+    if link not in ("->", "<-", "-"):
+        return "expected ->, <- or -"
+    if len(before) > 1 and len(after) > 1:
+        return "a bracket must be between two single P"
+    if any(DOCUMENT in types and len(set(types)) > 1 for types in (before, after)):
+        return "P and a field cannot be in one bracket"
+    if link == "-" and all(documents):
+        return 'between documents write -> for "cites" or <- for "is cited by"'
+    if link == "-" and not ((DOCUMENT,) in (before, after) and any(documents)):
+        return "fields are joined only through a document, as in P-A-P-V-P"
+    if link != "-" and not all(documents):
+        return f'"{link}" joins documents; write - between P and a field'
+    if link != "-" and not set(EDGE_FIELDS) & set(fields):
+        return f"no reference or citation field; {_data(fields)}"
+    return ""
 
-    def _place(self) -> tuple[str, ...]:
-        """Read type | "(" type ("," type)* ")"."""
-        if not self._accept("("):
-            return (self._type(),)
-        types = [self._type()]
-        while self._accept(","):
-            types.append(self._type())
-        if not self._accept(")"):
-            self._fail('expected "," or ")"', self._next_start())
-        return tuple(types)
 
-    def _type(self) -> str:
-        name, start = self._take("name", "expected P or the name of a field")
-        if name == DOCUMENT:
-            return DOCUMENT
-        usual = {"A": "author", "V": "venue"}.get(name, name)  # the letters of the papers precede other fields
-        exact = [field for field in (name, usual) if field in self.fields]
-        fitting = exact[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
-        if not fitting:
-            self._fail(f'no field starts with "{name}"; {self._data()}', start)
-        if len(fitting) > 1:
-            self._fail(f'"{name}" may be {" or ".join(fitting)}; write the one meant in full', start)
-        if fitting[0] in EDGE_FIELDS:
-            self._fail(f'{fitting[0]} joins documents: write -> for "cites" and <- for "is cited by"', start)
-        return fitting[0]
-
-    def _problem(self, before: tuple[str, ...], link: str, after: tuple[str, ...]) -> str:
-        """Return the problem of a step, or ""."""
-        documents = [set(types) == {DOCUMENT} for types in (before, after)]
-        if len(before) > 1 and len(after) > 1:
-            return "a bracket must be between two single P"
-        if any(DOCUMENT in types and len(set(types)) > 1 for types in (before, after)):
-            return "P and a field cannot be in one bracket"
-        if link == "-" and all(documents):
-            return 'between documents write -> for "cites" or <- for "is cited by"'
-        if link == "-" and not ((DOCUMENT,) in (before, after) and any(documents)):
-            return "fields are joined only through a document, as in P-A-P-V-P"
-        if link != "-" and not all(documents):
-            return f'"{link}" joins documents; write - between P and a field'
-        if link != "-" and not set(EDGE_FIELDS) & set(self.fields):
-            return f"no reference or citation field; {self._data()}"
-        return ""
-
-    def _data(self) -> str:
-        if not self.fields:
-            return "the documents have no metadata, so no meta-path is possible"
-        return f"the documents have {', '.join(self.fields)}, which allow {', '.join(possible_paths(self.fields))}"
-
-    def _tokens(self) -> list[tuple[str, str, int]]:
-        tokens, end, text = list[tuple[str, str, int]](), 0, self.expression
-        while end < len(text):
-            match = _TOKEN.match(text, end)
-            if match is None:
-                start = end + len(text[end:]) - len(text[end:].lstrip())
-                self._fail(f'unexpected "{text[start]}"', start)
-            kind = match.lastgroup or ""
-            tokens.append((kind, match[kind], match.start(kind)))
-            end = match.end()
-        return tokens
-
-    def _take(self, kind: str, expected: str) -> tuple[str, int]:
-        """Text and place of the next token, which must be of this kind."""
-        is_kind, text, start = self.tokens[self.position] if self.position < len(self.tokens) else ("", "", 0)
-        if is_kind not in {kind, "quoted" if kind == "name" else kind}:
-            self._fail(expected, self._next_start())
-        self.position += 1
-        return text, start
-
-    def _accept(self, sign: str) -> bool:
-        is_next = self.position < len(self.tokens) and self.tokens[self.position][:2] == ("sign", sign)
-        self.position += is_next
-        return is_next
-
-    def _next_start(self) -> int:
-        return self.tokens[self.position][2] if self.position < len(self.tokens) else len(self.expression)
-
-    def _fail(self, problem: str, start: int) -> NoReturn:
-        raise ConfigError(f'meta-path "{self.expression}", character {start + 1}: {problem}')
+def _data(fields: Sequence[str]) -> str:
+    if not fields:
+        return "the documents have no metadata, so no meta-path is possible"
+    return f"the documents have {', '.join(fields)}, which allow {', '.join(possible_paths(fields))}"

@@ -13,7 +13,7 @@ rows at a time.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -24,7 +24,7 @@ from tagwright.core.progress import bar
 from tagwright.errors import InputError
 from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible_paths
 from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
-from tagwright.types import Document, Longs
+from tagwright.types import Document
 
 MEASURED_WALKS = 1e8
 "Walks that `coverage` follows: a few seconds of work."
@@ -73,11 +73,39 @@ class Graph:
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Graph:
-        """Build the network in one pass. Raises InputError when two documents have the same id."""
-        builder = _Builder()
-        for document in documents:
-            builder.add(document)
-        return builder.graph()
+        """Build the network in one pass. Raises InputError when two documents have the same id.
+
+        Nodes are numbered in the order of their first occurrence, but documents come first among the works.
+        """
+        works, corpus = dict[str, int](), dict[int, int]()
+        nodes = defaultdict[str, dict[str, int]](dict, dict.fromkeys(EDGE_FIELDS, works))
+        edges: dict[str, tuple[array[int], array[int]]] = defaultdict(lambda: (array("q"), array("q")))
+        for number, document in enumerate(documents):
+            work = works.setdefault(document.id.strip(), len(works))
+            if corpus.setdefault(work, number) != number:
+                raise InputError(
+                    f'two documents have the id "{document.id}", so references to it are unclear; make ids unique'
+                )
+            for field in sorted(document.metadata.keys() - {DOCUMENT}):
+                values, (starts, ends) = _names(document.metadata[field]), edges[field]
+                starts.extend([work if field in EDGE_FIELDS else number] * len(values))
+                ends.extend([nodes[field].setdefault(value, len(nodes[field])) for value in values])
+        order = [*corpus, *(work for work in range(len(works)) if work not in corpus)]
+        numbers, ids = np.argsort(order), list(works)
+        citing, cited = (
+            np.concatenate([numbers[np.array(edges[name][end], np.int64)] for name, end in ends])
+            for ends in (zip(EDGE_FIELDS, (0, 1), strict=True), zip(EDGE_FIELDS, (1, 0), strict=True))
+        )
+        fields = tuple(sorted(name for name, (starts, _) in edges.items() if starts))
+        others = citing != cited
+        names: dict[str, list[str]] = {DOCUMENT: [ids[work] for work in order]}
+        relations = {DOCUMENT: Relation.of(citing[others], cited[others], (len(works), len(works)))}
+        for field in fields:
+            if field not in EDGE_FIELDS:
+                names[field] = list(nodes[field])
+                shape = len(works), len(nodes[field])
+                relations[field] = Relation.of(*map(np.array, edges[field]), shape)
+        return cls(len(corpus), relations, names, fields)
 
     def follow(self, expression: str) -> Neighbours:
         """The neighbours over a meta-path such as "P->P<-P" or "P-(A,A)-P"; see `tagwright.graph.meta_path`.
@@ -164,65 +192,6 @@ class Graph:
             top = np.argsort(-counts, kind="stable")[:3].tolist()
             hubs += [(type_, self.names[type_][node], int(counts[node])) for node in top if counts[node]]
         return tuple(hubs)
-
-
-class _Builder:
-    """Numbers the nodes in the order of their first occurrence; in the end, the corpus comes first among the works."""
-
-    def __init__(self) -> None:
-        self.works: dict[str, int] = {}
-        self.corpus = array("q")
-        self.citing, self.cited = array("q"), array("q")
-        self.values: dict[str, dict[str, int]] = {}
-        self.edges: dict[str, tuple[array[int], array[int]]] = {}
-        self.fields: set[str] = set()
-
-    def add(self, document: Document) -> None:
-        work = self.works.setdefault(document.id.strip(), len(self.works))
-        for field in sorted(document.metadata.keys() - {DOCUMENT}):
-            names = _names(document.metadata[field])
-            if names:
-                self.fields.add(field)
-            if field in EDGE_FIELDS:
-                self._cite(work, field, names)
-            elif names:
-                self._join(len(self.corpus), field, names)
-        self.corpus.append(work)
-
-    def graph(self) -> Graph:
-        corpus = np.array(self.corpus, np.int64)
-        self._check_ids(corpus)
-        numbers = np.full(len(self.works), -1)
-        numbers[corpus] = np.arange(len(corpus))
-        numbers[numbers < 0] = np.arange(len(corpus), len(self.works))
-        citing, cited = numbers[np.array(self.citing, np.int64)], numbers[np.array(self.cited, np.int64)]
-        others = citing != cited
-        works = list(self.works)
-        names: dict[str, list[str]] = {DOCUMENT: [works[code] for code in np.argsort(numbers).tolist()]}
-        relations = {DOCUMENT: Relation.of(citing[others], cited[others], (len(works), len(works)))}
-        for field, values in self.values.items():
-            names[field] = list(values)
-            documents, nodes = self.edges[field]
-            relations[field] = Relation.of(np.array(documents), np.array(nodes), (len(works), len(values)))
-        return Graph(len(corpus), relations, names, tuple(sorted(self.fields)))
-
-    def _cite(self, work: int, field: str, names: Sequence[str]) -> None:
-        here, there = (self.citing, self.cited) if field == "reference" else (self.cited, self.citing)
-        here.extend([work] * len(names))
-        there.extend([self.works.setdefault(name, len(self.works)) for name in names])
-
-    def _join(self, document: int, field: str, names: Sequence[str]) -> None:
-        values = self.values.setdefault(field, {})
-        documents, nodes = self.edges.setdefault(field, (array("q"), array("q")))
-        documents.extend([document] * len(names))
-        nodes.extend([values.setdefault(name, len(values)) for name in names])
-
-    def _check_ids(self, corpus: Longs) -> None:
-        first = np.unique(corpus, return_index=True)[1]
-        if len(first) < len(corpus):
-            again = np.setdiff1d(np.arange(len(corpus)), first)[0]
-            name = list(self.works)[corpus[again]]
-            raise InputError(f'two documents have the id "{name}", so references to it are unclear; make ids unique')
 
 
 def _names(values: str | Iterable[str] | None) -> list[str]:
