@@ -20,7 +20,6 @@ from tagwright.auto.ranker import (
 )
 from tagwright.combining.candidate_features import Features, features
 from tagwright.combining.ranking_trees import BoostingOptions
-from tagwright.errors import InputError
 from tagwright.types import Run
 
 OPTIONS = CombinerOptions(trees=BoostingOptions(trees=10, smallest=5))
@@ -54,7 +53,6 @@ def test_the_fixed_sum_stays_where_what_is_learned_is_clearly_worse(monkeypatch:
     found = fit_combiner(examples, OPTIONS)
     assert found.ranker is None
     assert found.gain == 0
-    assert found.ranking is found.examples.run
 
 
 def test_folds_are_of_equal_size_and_every_document_is_in_one() -> None:
@@ -103,13 +101,6 @@ def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None
     assert found.gain > 0.3
 
 
-def test_documents_without_labels_are_left_out() -> None:
-    examples = example_documents(10)
-    gold = Run.from_rows([[label] if row < 8 else [] for row, label in enumerate(examples.gold.labels.tolist())])
-    found = fit_combiner(Examples(examples.run, examples.features, gold, 10), OPTIONS)
-    assert len(found.fixed) == 8
-
-
 @pytest.mark.parametrize("found", [0, 1])
 def test_documents_without_suggestions_teach_nothing(found: int) -> None:
     """Whatever fold the only document with suggestions is in, its ranker has seen none."""
@@ -119,15 +110,6 @@ def test_documents_without_suggestions_teach_nothing(found: int) -> None:
     fitted = fit_combiner(Examples(run, described, examples.gold, 10), OPTIONS)
     assert fitted.ranker is None
     assert not fitted.bias.any()
-
-
-def test_one_labelled_document_is_too_few() -> None:
-    with pytest.raises(InputError, match="1 labelled documents"):
-        fit_combiner(example_documents(1), OPTIONS)
-
-
-def test_no_more_documents_are_looked_at_than_asked_for() -> None:
-    assert len(fit_combiner(example_documents(), replace(OPTIONS, documents=20)).fixed) == 20
 
 
 def test_a_mean_difference_is_clear_by_its_standard_error() -> None:

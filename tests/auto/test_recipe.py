@@ -294,7 +294,6 @@ def test_a_killed_training_goes_on_after_the_last_finished_stage(
     with pytest.raises(KeyboardInterrupt):
         auto.fit(documents, LABELS, CONFIG, Steps(tmp_path))
     monkeypatch.setattr(combination, "describe_corpus", never)
-    monkeypatch.setattr(combination, "examples", never)
     resumed = auto.fit(documents, LABELS, CONFIG, Steps(tmp_path, resume=True))
     assert count == 3 + 5 + 1  # the five folds, of which two are read from the folder, and all
     assert same(resumed, learned)

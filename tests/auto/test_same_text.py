@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.sources import modules
 
 from tagwright import auto
 from tagwright.api.job import NO_ROWS, Job
@@ -152,41 +150,3 @@ def test_copies_are_found_whatever_their_case_and_documents_without_text_are_no_
     for each in (TEXTS[3], copy(TEXTS[3])):
         survey.add(each)
     assert survey.duplicates == [("d3", "d3-2")]
-
-
-SPLITS = {
-    "app/demo.py": "pages of one manual, no two of which are the same",
-    "api/job.py": "a third of the labelled documents; `same_texts` leaves out their copies",
-    "auto/combination.py": "labelled documents without copies; the corpus, in which nothing is measured",
-    "auto/ranker.py": "examples, which are of documents without copies",
-    "auto/examples.py": "examples, which are of documents without copies",
-    "auto/recipe.py": "labelled documents without copies; the corpus, in which nothing is measured",
-    "combining/ranking_trees.py": "features",
-    "data/gold.py": "a share of labels and pairs to learn from, in which nothing is measured",
-    "evaluation/dataset.py": "folds of `text_groups`",
-    "evaluation/holdout.py": "`distinct_texts`",
-    "encoders/transformer.py": "parts of a batch of texts",
-    "graph/neighbours.py": "pairs to train on",
-    "graph/network.py": "an order to walk in",
-    "papers/label_objectives.py": "labels",
-    "papers/meta_path_selection.py": "a sample to compare meta-paths on, not learned from",
-    "papers/metadata_pairs.py": "pairs to train on",
-    "papers/pairs.py": "pairs to train on",
-    "review/sampling.py": "an order to label in",
-    "server/review/queue.py": "an order to review in",
-    "stages/dense/index.py": "vectors of labels",
-    "stages/linear/svm.py": "`text_groups`",
-    "tagger/confidences.py": "labels of each text once, from `api/job.py`",
-    "tagger/zero_shot.py": "how often stages agree: no label is read",
-}
-"Where documents or others are drawn in random order: what keeps copies together, or why none matters."
-
-
-def test_each_place_that_draws_at_random_says_what_it_does_about_copies() -> None:
-    drawn = {
-        path
-        for path, tree in modules()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("permutation", "shuffle", "array_split")
-    }
-    assert drawn - SPLITS.keys() == set()

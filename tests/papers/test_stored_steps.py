@@ -49,7 +49,7 @@ FOLDS = [f"fold-{number}/svm/0" for number in range(5)]
         (lambda steps: svm.fit(DOCUMENTS, LABELS, svm.Config(workers=1), steps), ["svm/0"]),
         (
             lambda steps: auto.fit(DOCUMENTS, LABELS, auto.Config(stages=("tfidf",), language="english"), steps),
-            ["corpus", "combiner", "trained", *FOLDS, "all/svm/0"],
+            ["corpus", *FOLDS, "all/svm/0"],
         ),
         (rank, ["0"]),
     ],

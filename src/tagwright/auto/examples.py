@@ -1,22 +1,28 @@
 """Describe candidates of labelled documents by stages that have not seen their labels, and say what each brought."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.auto import combination
 from tagwright.auto.out_of_fold import IN_THE_SUM, Folds
-from tagwright.auto.ranker import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds, ndcg_at_5, trust_in
+from tagwright.auto.ranker import (
+    BASE,
+    PENALTY,
+    CombinerOptions,
+    Examples,
+    FittedCombiner,
+    assign_folds,
+    ndcg_at_5,
+    trust_in,
+)
 from tagwright.combining.candidate_features import OWN, CandidateFeatures, Features
 from tagwright.combining.learned_combiner import fit_logistic
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.steps import FIXED_SUM
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.progress import count_items
-from tagwright.core.steps import State, Steps
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Retriever, Run
 
@@ -81,29 +87,6 @@ def with_stage_alone(tagger: Tagger, name: str, ranked: Examples) -> Tagger:
     return combination.with_curve(tagger, ranked)
 
 
-def make_once(
-    steps: Steps, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
-) -> tuple[Examples, dict[str, float]]:
-    """Return the examples and weights that this step of a training makes, or made before it was interrupted."""
-    return _restore(steps.once(name, lambda: _state_of(*make())))
-
-
-def _state_of(examples: Examples, weights: Mapping[str, float]) -> State:
-    run, gold, features = examples.run, examples.gold, examples.features
-    arrays: dict[str, NDArray[Any]] = {"indptr": run.indptr, "labels": run.labels, "scores": run.scores}
-    arrays |= {"values": features.values, "gold-indptr": gold.indptr, "gold": gold.labels}
-    values = {"features": list(features.names), "weights": dict(weights), "labels": examples.labels}
-    return State(arrays, {**values, "candidates_each": examples.candidates_each})
-
-
-def _restore(state: State) -> tuple[Examples, dict[str, float]]:
-    arrays, values = state.arrays, state.values
-    run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))
-    gold = Run(arrays["gold-indptr"], arrays["gold"], np.ones(len(arrays["gold"]), np.float32))
-    features = Features(tuple(values["features"]), arrays["values"])
-    return Examples(run, features, gold, values["labels"], values["candidates_each"]), values["weights"]
-
-
 def measure_gains(fitted: FittedCombiner, options: CombinerOptions) -> dict[str, Doubles]:
     """Group of features -> (documents,) nDCG@5 that is lost without it, in cross-validation, the largest mean first.
 
@@ -131,6 +114,6 @@ def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions
     scores = np.zeros(len(folds))
     for fold in np.unique(folds):
         inside = folds != fold
-        model = fit_logistic(columns[inside], right[inside], list(names).index(BASE), options.penalty)
+        model = fit_logistic(columns[inside], right[inside], list(names).index(BASE), PENALTY)
         scores[~inside] = model.predict(columns[~inside])
     return ndcg_at_5(examples.run.rescored(scores), examples.gold)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tagwright.auto.out_of_fold import Folds
-from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, assign_folds, fit_combiner
+from tagwright.auto.ranker import MARGIN, CombinerOptions, Examples, FittedCombiner, assign_folds, fit_combiner
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.corpus_features import SAME
 from tagwright.core.progress import note
@@ -81,7 +81,7 @@ def fit_trusted(examples: Examples, options: CombinerOptions, fixed: Doubles, sh
     """
     fitted = fit_combiner(examples, options)
     gain = gain_on_new(fitted.measured - fixed, shift)
-    trust = 1 / (1 + shift.unlike) if shift.unlike > options.margin / np.sqrt(len(fixed)) else 1.0
+    trust = 1 / (1 + shift.unlike) if shift.unlike > MARGIN / np.sqrt(len(fixed)) else 1.0
     trust = min(trust, 0.5 if gain < 0 else 1.0)
     if fitted.ranker is None or gain.low >= 0 or trust == 1:
         return fitted

@@ -14,9 +14,8 @@ from tagwright.combining.candidate_features import Features
 from tagwright.combining.learned_combiner import CandidateRanker, fit_label_bias, fit_logistic
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.combining.steps import FIXED_SUM
-from tagwright.core.checked import Checked, NotNegative, Positive, Range
+from tagwright.core.checked import Checked, Positive, Range
 from tagwright.core.progress import count_items
-from tagwright.errors import InputError
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.types import Doubles, Longs, Mask, Run
 
@@ -24,21 +23,23 @@ BASE = f"{FIXED_SUM}: standard score"
 "The feature towards which rankers are shrunk."
 
 
+PENALTY = 100.0
+"""How strongly logistic regression is shrunk to the fixed sum. This and what follows were chosen on train documents
+of mdn, tib, arxiv and kirja with 10 to 300 labelled documents."""
+
+SHRINKAGE = 2.0
+"How strongly the bias of each label is drawn to 0: the inverse of the variance of its log odds."
+
+MARGIN = 2.0
+"How many standard errors make a difference clear; see `is_better`."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinerOptions(Checked):
-    """How rankers are trained, and when one replaces the fixed sum. Raises ConfigError for a value that cannot work.
-
-    The defaults were chosen on train documents of mdn, tib, arxiv and kirja with 10 to 300 labelled documents.
-    """
-
-    penalty: Positive = 100.0
-    "How strongly logistic regression is shrunk towards the fixed sum."
+    """How rankers are trained. Raises ConfigError for a value that cannot work."""
 
     trees: BoostingOptions = field(default_factory=BoostingOptions)
     "The trees on top of it."
-
-    shrinkage: Positive = 2.0
-    "How strongly the bias of each label is drawn to 0: the inverse of the variance of its log odds."
 
     folds: Annotated[int, Range(least=2)] = 5
     "Number of parts of the labelled documents; rankers trained on the other parts score each part."
@@ -49,9 +50,6 @@ class CombinerOptions(Checked):
 
     trust: Annotated[float, Range(least=0.0, most=1.0)] = 1.0
     "How much of what is learned counts; the rest of the ranking is the fixed sum."
-
-    margin: NotNegative = 2.0
-    "How many standard errors make a difference clear; see `is_better`."
 
     documents: Annotated[int, Range(least=2)] = 1500
     "Maximum number of labelled documents to learn from, drawn by the seed: more change little, and take time."
@@ -114,12 +112,6 @@ class FittedCombiner:
     trust: float = 1.0
 
     @property
-    def ranking(self) -> Run:
-        """The candidates as the choice ranks them, having seen the labels of other documents only."""
-        run = self.examples.run
-        return run if self.ranker is None else run.rescored(self.scores)
-
-    @property
     def gain(self) -> float:
         """By how much the choice is better than the fixed sum, on documents that it was not trained on."""
         return float((self.measured - self.fixed).mean())
@@ -142,7 +134,7 @@ def trust_in(documents: int, half: float) -> float:
 def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanker:
     """Logistic regression and trees on top of it, which count less where examples are few; see `CombinerOptions`."""
     values, right = examples.features.values, examples.right
-    linear = fit_logistic(values, right, examples.base, options.penalty)
+    linear = fit_logistic(values, right, examples.base, PENALTY)
     counts = np.where(np.arange(values.shape[1]) == examples.base, 1.0, options.trust)
     trusted = replace(linear, weight=counts * linear.weight)
     if not right.any():
@@ -156,19 +148,14 @@ def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanke
 def fit_combiner(examples: Examples, options: CombinerOptions = CombinerOptions()) -> FittedCombiner:
     """The ranker, trained on all documents, or the fixed sum where cross-validation finds the ranker clearly worse.
 
-    Documents without gold labels are left out. Raises InputError where fewer than two have any.
+    examples: of two documents or more, each with a gold label.
     """
-    documents = np.flatnonzero(np.diff(examples.gold.indptr) > 0)
-    if len(documents) < 2:
-        raise InputError(f"{len(documents)} labelled documents: a combiner is trained on two or more; label some")
-    drawn = np.random.default_rng(options.seed).permutation(documents)[: options.documents]
-    examples = examples.take(np.sort(drawn))
     fixed = ndcg_at_5(examples.run, examples.gold)
     raw = cross_validate(examples, options)
     scores = _with_biases(examples, raw, options)
     # Biases look worse than they are: what they read of other folds was scored by rankers that knew this fold's labels.
     measured = max((ndcg_at_5(examples.run.rescored(each), examples.gold) for each in (scores, raw)), key=np.mean)
-    if is_better(fixed, measured, options.margin) or np.array_equal(fixed, measured):
+    if is_better(fixed, measured) or np.array_equal(fixed, measured):
         sums = examples.run.scores.astype(np.float64)
         return FittedCombiner(None, np.zeros(examples.labels), sums, fixed, fixed, examples)
     bias = _bias(examples, raw, np.arange(len(examples.run)), options)
@@ -191,7 +178,7 @@ def assign_folds(documents: int, folds: int, seed: int = 0) -> Longs:
     return np.random.default_rng(seed).permutation(np.arange(documents) % min(folds, documents))
 
 
-def is_better(one: Doubles, other: Doubles, margin: float) -> bool:
+def is_better(one: Doubles, other: Doubles, margin: float = MARGIN) -> bool:
     """Whether one is clearly better: by `margin` standard errors of the mean difference, document by document.
 
     The differences 0.2, 0.1, 0.2, 0.1 have the mean 0.15, which is 5.2 standard errors of 0.0289 above 0.
@@ -218,5 +205,5 @@ def _bias(examples: Examples, raw: Doubles, documents: Longs, options: CombinerO
     """(labels,) the biases fitted on these documents."""
     places = examples.suggestions(documents)
     labels = examples.run.labels[places].astype(np.int64)
-    bias = fit_label_bias(raw[places], examples.right[places], labels, examples.labels, options.shrinkage)
+    bias = fit_label_bias(raw[places], examples.right[places], labels, examples.labels, SHRINKAGE)
     return options.trust * bias

@@ -115,6 +115,7 @@ class Data:
     chosen: Longs
     labelled: Longs
     texts: int
+    config: Config
     steps: Steps
 
     @classmethod
@@ -131,7 +132,7 @@ class Data:
         labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
         distinct = distinct_texts(documents, labelled)
         chosen = np.sort(np.random.default_rng(config.seed).permutation(distinct)[: config.labelled])
-        return cls(documents, labels, gold, judged, chosen, labelled, len(distinct), steps)
+        return cls(documents, labels, gold, judged, chosen, labelled, len(distinct), config, steps)
 
     @property
     def teaching(self) -> list[Document]:
@@ -146,13 +147,9 @@ class Data:
         read = same_texts(self.documents, self.chosen)
         return take_documents(self.documents, np.setdiff1d(np.arange(len(self.documents)), read))
 
-    def examples(
-        self, name: str, make: Callable[[], tuple[Examples, Mapping[str, float]]]
-    ) -> tuple[Examples, Mapping[str, float]]:
-        """Return candidates of the documents to train the combiner on, computed or read from the store, and weights."""
-        described, weights = examples.make_once(self.steps, name, make)
-        judged = self.judged.take(self.chosen) if self.judged else None
-        return combination.judged_only(described, judged), weights
+    def known(self, examples: Examples) -> Examples:
+        """Leave out candidates of the documents to train the combiner on that no reviewer of theirs has judged."""
+        return combination.judged_only(examples, self.judged.take(self.chosen) if self.judged else None)
 
 
 def fit(
@@ -183,17 +180,17 @@ def fit(
     note(f"the data: {held}; language {config.language}")
     try:
         if steps.has("slow"):  # a resumed training may find another speed
-            raise combination.TooLateError
-        return _learn_combiner(data, config, (begun + end) / 2)
-    except combination.TooLateError:
+            raise TimeoutError
+        return _learn_combiner(data, (begun + end) / 2)
+    except TimeoutError:
         late = f"half of {config.minutes:g} minutes was over before the documents were read"
     if config.encoder == AUTO and has_packaged() and "dense" in config.stages:
         steps.within("slow").keep(State({"slow": np.ones(1)}), {})
         note(f"encoder {STATIC} in place of {PACKAGED}: {late}")
-        config, data = replace(config, encoder=STATIC), replace(data, steps=steps.within("lighter"))
-        with suppress(combination.TooLateError):
-            return _learn_combiner(data, config, (monotonic() + end) / 2)
-    return _report_untrained(_start_tagger(data, config)[1], data, config, late)
+        data = replace(data, config=replace(config, encoder=STATIC), steps=steps.within("lighter"))
+        with suppress(TimeoutError):
+            return _learn_combiner(data, (monotonic() + end) / 2)
+    return _report_untrained(_start_tagger(data)[1], data, late)
 
 
 def _combine_tagger(
@@ -213,30 +210,31 @@ def _combine_tagger(
     return replace(tagger, training={"before": model.training, "combined": combined})
 
 
-def _start_tagger(data: Data, config: Config) -> tuple[Data, Tagger]:
+def _start_tagger(data: Data) -> tuple[Data, Tagger]:
     """Return the data with the translated names of the labels, and the tagger of the zero-shot method."""
-    start = zero_shot.train(data.documents, data.labels, config.zero_shot)
+    start = zero_shot.train(data.documents, data.labels, data.config.zero_shot)
     return replace(data, labels=start.vocabulary), start
 
 
-def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
+def _learn_combiner(data: Data, until: float) -> Tagger:
     """Return the combiner of all stages, or the zero-shot method where cross-validation finds that clearly better.
 
-    until: when the last stage may begin. Raises TooLateError where the documents are not read by then.
+    until: when the last stage may begin. Raises TimeoutError where the documents are not read by then.
     """
+    config = data.config
 
     def in_time() -> bool:
         return config.trained is not None or monotonic() < until
 
-    data, start = _start_tagger(data, config)
-    names, exclude_self = _stages(data, start, config)
+    data, start = _start_tagger(data)
+    names, exclude_self = _stages(data, start)
     if not names:
-        return _report_untrained(start, data, config, STAGES[0].lacking({"labelled": data.texts}))
+        return _report_untrained(start, data, STAGES[0].lacking({"labelled": data.texts}))
     settings = replace(config.combining(3000), exclude_self=exclude_self)
     options = replace(settings.combiner, folds=3) if len(data.chosen) >= MANY else settings.combiner
     richer = combination.with_more_stages(combination.without_confidence(start))
     described = _corpus(data, richer, settings, in_time)
-    plain, _ = data.examples("combiner", lambda: (combination.examples(richer, described, data.teaching), {}))
+    plain = data.known(combination.examples(richer, described, data.teaching))
     ran, folds = ["combiner"], _folds(data, start, options)
     shift, fixed = measure_shift(described, folds, options), ndcg_at_5(plain.run, plain.gold)
     fit = partial(fit_trusted, options=options, fixed=fixed, shift=shift)
@@ -248,10 +246,10 @@ def _learn_combiner(data: Data, config: Config, until: float) -> Tagger:
         kept, trial = "combiner", (combination.with_combiner(richer, described, fitted) or start, fitted)
     if late := [name for name in names if name not in ran]:
         note(f"without {', '.join(late)}: half of {config.minutes:g} minutes was over, and the rest is to finish")
-    return _keep_combiner(data, start, config, options, plain, kept, trial, ran, shift)
+    return _keep_combiner(data, start, options, plain, kept, trial, ran, shift)
 
 
-def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]:
+def _stages(data: Data, start: Tagger) -> tuple[list[str], bool]:
     """Return the stages to train in order of worth, and whether labels are never right for a document of the same id.
 
     Raises ConfigError where the data or this installation do not allow a stage that the options name.
@@ -263,12 +261,12 @@ def _stages(data: Data, start: Tagger, config: Config) -> tuple[list[str], bool]
     encoders = sum(isinstance(unwrap_stage(stage), Dense) for stage in start.retrievers.values())
     held = {"labelled": data.texts, "unread": unread, "encoders": encoders}
     lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
-    if config.trained is None:
+    if data.config.trained is None:
         for name, why in lacking.items():
             detail(f"without {name}: {why}")
-    elif wrong := [name for name in config.trained if name in lacking]:
+    elif wrong := [name for name in data.config.trained if name in lacking]:
         raise ConfigError(f"trained has {wrong[0]}, which cannot be: {lacking[wrong[0]]}; leave it out")
-    wanted = {row.name for row in STAGES} if config.trained is None else {"combiner", *config.trained}
+    wanted = {row.name for row in STAGES} if data.config.trained is None else {"combiner", *data.config.trained}
     names = [row.name for row in STAGES if row.name in wanted - lacking.keys()]
     return names, excludes_self(np.array(own, np.int64), data.gold)
 
@@ -316,10 +314,8 @@ def _with_trained(
 
     What the corpus tells stays what the other stages found there, who saw no labels.
     """
-    described_by_all, weights = data.examples(
-        "trained", lambda: examples.with_trained(richer, described, data.teaching, folds, names, in_time)
-    )
-    fitted, stages = fit(described_by_all), folds.last(weights)
+    described_by_all, weights = examples.with_trained(richer, described, data.teaching, folds, names, in_time)
+    fitted, stages = fit(data.known(described_by_all)), folds.last(weights)
     listed, steps = " and ".join(stages), combination.with_weights(richer.steps, weights)
     joined = replace(richer, retrievers={**richer.retrievers, **stages}, steps=steps)
     if tagger := combination.with_combiner(joined, described, fitted):
@@ -333,7 +329,6 @@ def _with_trained(
 def _keep_combiner(
     data: Data,
     start: Tagger,
-    config: Config,
     options: CombinerOptions,
     plain: Examples,
     kept: str,
@@ -348,13 +343,13 @@ def _keep_combiner(
     """
     fixed, (tagger, fitted), lost = ndcg_at_5(plain.run, plain.gold), trial, dict[str, Doubles]()
     measured = {"zero_shot": fixed, kept: fitted.measured}
-    adds_nothing = fitted.ranker is None and not is_better(fitted.measured, fixed, options.margin)
-    if adds_nothing or is_better(fixed, fitted.measured, options.margin):
+    adds_nothing = fitted.ranker is None and not is_better(fitted.measured, fixed)
+    if adds_nothing or is_better(fixed, fitted.measured):
         kept, tagger = "zero_shot", combination.with_curve(start, plain)
     else:
         lost = examples.measure_gains(fitted, options)
     stage, alone = examples.best_alone(fitted.examples)
-    if is_better(scores := ndcg_at_5(alone.run, alone.gold), measured[kept], options.margin):
+    if is_better(scores := ndcg_at_5(alone.run, alone.gold), measured[kept]):
         note(f"{kept} has nDCG@5 {100 * measured[kept].mean():.1f}, and {stage} alone is clearly better: it is kept")
         kept, tagger, lost = f"{stage} alone", examples.with_stage_alone(trial[0], stage, alone), {}
         measured[kept] = scores
@@ -369,7 +364,7 @@ def _keep_combiner(
         note(f"gain on new documents: {say_gain(gain, shift)}{kept_for if kept.startswith('combiner') else ''}")
     detail(f"nDCG@5 {where}: {tried}")
     if kept.startswith("combiner"):
-        first = f"the first {config.candidates} of the sum and {fitted.examples.candidates_each} of each stage"
+        first = f"the first {data.config.candidates} of the sum and {fitted.examples.candidates_each} of each stage"
         detail(f"candidates of a document: {first}")
     if lost:
         detail(f"gain of each, in points: {', '.join(f'{name} {_gain(each)}' for name, each in lost.items())}")
@@ -379,29 +374,24 @@ def _keep_combiner(
     points = {name: round(value, 4) for name, value in means.items()}
     brought = {name: round(float(each.mean()), 4) for name, each in lost.items()}
     said = record_gain(gain, shift, fitted.trust if kept.startswith("combiner") else 1.0)
-    return _finish_tagger(tagger, data, config, kept, ran, {"nDCG@5": points, "brought": brought, "gain": said})
+    return _finish_tagger(tagger, data, kept, ran, {"nDCG@5": points, "brought": brought, "gain": said})
 
 
-def _report_untrained(start: Tagger, data: Data, config: Config, why: str) -> Tagger:
+def _report_untrained(start: Tagger, data: Data, why: str) -> Tagger:
     """Return the tagger of the zero-shot method. why: no stage is trained."""
     if len(data.labelled):
         _log.warning("none of the %d labelled documents was used, without the combiner: %s", len(data.labelled), why)
     nothing = {"nDCG@5": {}, "brought": {}, "gain": record_gain(Score(0.0, 0.0, 0.0), Shift(), 1.0)}
-    return _finish_tagger(start, data, config, "zero_shot", [], nothing)
+    return _finish_tagger(start, data, "zero_shot", [], nothing)
 
 
 def _finish_tagger(
-    tagger: Tagger,
-    data: Data,
-    config: Config,
-    kept: str,
-    ran: Sequence[str],
-    measured: Mapping[str, Mapping[str, float]],
+    tagger: Tagger, data: Data, kept: str, ran: Sequence[str], measured: Mapping[str, Mapping[str, float]]
 ) -> Tagger:
     """Return the tagger with the record of its training; say what to do next."""
     if line := next_step(len(data.labelled)):
         note(line)
-    record = {**config.resolved, "stages": ["zero_shot", *ran], "kept": kept, **measured}
+    record = {**data.config.resolved, "stages": ["zero_shot", *ran], "kept": kept, **measured}
     return replace(tagger, training={"auto": record})
 
 
