@@ -162,13 +162,6 @@ def test_what_holds_no_decisions_is_no_answer(body: bytes, caplog: pytest.LogCap
     assert "an answer holds no decisions" in caplog.text
 
 
-def test_a_slow_decision_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
-    with serving(lambda _: str(stub.stopping.wait(5))) as stub:
-        options = LlmOptions(model=stub.model, response="systemone", timeout=0.1, retries=0)
-        assert Client(stub.address, "", options).ask(decide(1), lambda text, _: text, "stay") == [None]
-    assert "no answer within 0.1 s" in caplog.text
-
-
 def test_what_many_calls_cost_is_said_before_and_after(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "tagwright")
     with serving(number) as stub:

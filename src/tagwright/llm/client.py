@@ -58,11 +58,6 @@ class Request:
     schema: Mapping[str, Any]
     questions: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def text(self) -> str:
-        """The user's message. As JSON, no text in it can end where it is not to end."""
-        return json.dumps(self.content, ensure_ascii=False)
-
 
 class NoAnswerError(Exception):
     """A call without an answer.
@@ -139,7 +134,8 @@ class Client:
 
     def _call(self, request: Request) -> str:
         """The text of the answer. Raises NoAnswerError after all attempts, and where the budget is used up."""
-        for attempt in range(self.options.retries + 1):
+        attempt = 0
+        while True:
             with self._slots:
                 self._count_call()
                 failed = False
@@ -152,7 +148,7 @@ class Client:
                 finally:
                     self._count_failure(failed=failed)
             time.sleep(self._delay * 2**attempt)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+            attempt += 1
 
     def _count_call(self) -> None:
         """Count a call before it is made, so that calls side by side stay within the budget. Raises NoAnswerError."""
@@ -170,7 +166,7 @@ class Client:
                 self._failures, self._silent = 0, time.monotonic() + PAUSE
 
     def _post(self, request: Request) -> str:
-        """One call, see `_reply`. Raises NoAnswerError.
+        """One call, see `_read_answer`. Raises NoAnswerError.
 
         What the server says of an error is not shown: it may repeat the document.
         """
@@ -179,7 +175,7 @@ class Client:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         headers |= {"Content-Type": "application/json", "Accept-Encoding": "identity"}  # what is packed may be large
         until, body = time.monotonic() + self.options.timeout, bytearray()
-        path, read = ("systemone", _decisions) if request.questions else ("chat/completions", _reply)
+        path = "systemone" if request.questions else "chat/completions"
         try:
             with self._http.stream(
                 "POST", f"{self._address}/{path}", content=self._body(request), headers=headers
@@ -199,7 +195,7 @@ class Client:
             raise NoAnswerError(f"no answer within {self.options.timeout:g} s", again=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise NoAnswerError(f"{self._address}: {type(error).__name__}", again=True) from None
-        return read(bytes(body))
+        return _read_answer(body, decides=bool(request.questions))
 
     @functools.cached_property
     def _http(self) -> Any:
@@ -218,7 +214,8 @@ class Client:
             "json_schema": {"json_schema": {"name": "answer", "strict": True, "schema": request.schema}},
             "json_object": {"schema": request.schema},
         }
-        said = {"system": request.instructions, "user": request.text}
+        # as JSON, no text in the user's message can end where it is not to end
+        said = {"system": request.instructions, "user": json.dumps(request.content, ensure_ascii=False)}
         body = {
             **options.parameters,
             "model": options.model,
@@ -290,20 +287,17 @@ def _check_address(address: str) -> str:
     return address.rstrip("/")
 
 
-def _reply(body: bytes) -> str:
-    """The text of a chat completion. A refusal is an empty text. Raises NoAnswerError for anything else."""
-    try:
-        text = json.loads(body)["choices"][0]["message"]["content"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        raise NoAnswerError("an answer is no chat completion") from None
-    if not isinstance(text, str | None):
-        raise NoAnswerError("an answer is no chat completion")
-    return (text or "").encode("utf-8", "replace").decode()
+def _read_answer(body: bytearray, *, decides: bool) -> str:
+    """The text of a chat completion, empty for a refusal; or the answers of a decision model, as JSON.
 
-
-def _decisions(body: bytes) -> str:
-    """The answers of a decision model as JSON. Raises NoAnswerError as `_reply` does."""
+    Raises NoAnswerError for anything else.
+    """
     try:
-        return json.dumps(json.loads(body)["answers"])
-    except (ValueError, LookupError, TypeError, RecursionError):
-        raise NoAnswerError("an answer holds no decisions") from None
+        answer = json.loads(body)
+        if decides:
+            return json.dumps(answer["answers"])
+        text: str = answer["choices"][0]["message"]["content"] or ""
+        return text.encode("utf-8", "replace").decode()
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        problem = "an answer holds no decisions" if decides else "an answer is no chat completion"
+        raise NoAnswerError(problem) from None
