@@ -84,9 +84,8 @@ def test_the_bi_encoder_of_micol_is_that_of_its_paper() -> None:
     assert read("micol/bi-prp") == micol.paper("bi")
 
 
-@pytest.mark.parametrize(
-    "file", [each if each in FIRST else pytest.param(each, marks=pytest.mark.slow) for each in FILES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES)
 def test_a_file_trains(file: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if file.startswith("futex") and find_spec("omikuji") is None:
         pytest.skip("omikuji is not installed")

@@ -102,20 +102,6 @@ def test_keywords_are_the_words_of_the_topic(svm: Tagger) -> None:
         depl.keywords_of(zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), weights=(1.0,))), 3)
 
 
-def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
-    encoder: dict[str, str], svm: Tagger, tmp_path: Path
-) -> None:
-    for tagger in (fitted("depl_cls", TRAIN, encoder["static"]), svm):
-        tagger.save(tmp_path / "tagger", overwrite=True)
-        loaded = Tagger.load(tmp_path / "tagger")
-        before, after = tagger.tag(UNSEEN), loaded.tag(UNSEEN)
-        assert (before.labels == after.labels).all()
-        np.testing.assert_allclose(before.scores, after.scores, atol=1e-5)
-    assert dual(depl.fit(TRAIN, LABELS, trained(replace(QUICK, encoder=encoder["static"]), steps=1), svm=svm)).keywords[
-        "bank"
-    ]
-
-
 def test_what_stands_in_edited_keywords_is_what_is_learnt_from(encoder: dict[str, str], svm: Tagger) -> None:
     swapped = {"wasp": ["river", "rain"], "bank": ["bee", "honey"], "stone": ["market", "money"]}
     config = trained(replace(QUICK, encoder=encoder["static"], hard_negatives=0), steps=1)

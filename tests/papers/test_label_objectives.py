@@ -17,7 +17,6 @@ from tagwright.papers.label_objectives import (
     DualEncoder,
     Heads,
     LabelSampler,
-    hard_negatives,
     labelled_documents,
 )
 from tagwright.papers.losses import dual_encoder_bce, dual_encoder_classifier_bce
@@ -78,11 +77,6 @@ def test_any_batch_has_its_right_labels_once_and_as_many_as_are_asked_for(
     assert len(chosen) == max(min(size, 50), len(set(gold.labels.tolist())))
     assert (sampler(documents) == chosen).all()
     assert sampler.relevant(documents, chosen).sum() == len(gold.labels)
-
-
-def test_hard_negatives_are_the_first_mistakes() -> None:
-    found = Run.from_rows([{3: 0.9, 1: 0.8, 2: 0.7, 0: 0.6}, {2: 0.5}])
-    assert hard_negatives(found, Run.from_rows([[3, 2], [2]]), 2).labels.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("size", [4, 6])

@@ -20,6 +20,8 @@ from tests.tiny import tiny_encoder
 from typer.testing import CliRunner
 
 from tagwright.app.cli import app
+from tagwright.registry import METHODS
+from tagwright.tagger import Tagger
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results" / "papers" / "data-sets.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
@@ -122,6 +124,22 @@ def run(line: str) -> str:
         raise result.exception
     assert result.exit_code == 0, result.output
     return result.output
+
+
+@pytest.mark.parametrize("output", ["rts-amazon", "maclr-amazon", "micol-mag", "futex-mag"])
+def test_the_settings_of_the_published_code_train_too(
+    output: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if output.startswith("futex") and find_spec("omikuji") is None:
+        pytest.skip("omikuji is not installed")
+    monkeypatch.chdir(folder)
+    [line] = [line for line in COMMANDS if line.endswith(f"--output {output}")]
+    run(line.replace("--paper", "--published-code") + "-code")
+    options = Tagger.load(f"{output}-code").training["options"]
+    code = METHODS[output.partition("-")[0]].published_code
+    assert code is not None
+    assert options["training"]["learning_rate"] == code().training.learning_rate
+    assert options["label_text"] == code().label_text
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
