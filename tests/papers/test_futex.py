@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from tests.fixed import Fixed
-from tests.papers.topics import LABELS, TOPICS, first_labels, trained
+from tests.papers.topics import LABELS, TOPICS, first_labels
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
@@ -20,7 +19,7 @@ from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
-from tagwright.types import Distribution, Document, Floats, Label, Run, Section
+from tagwright.types import Distribution, Document, Label, Run, Section
 
 QUICK = futex.Config(
     network="cross",
@@ -118,7 +117,7 @@ KINDS = {"dense": "FullText", "fulltext": "FullText", "classifier": "Trees"}
             "",
         ),
         (
-            {"network": "bi", "retrievers": ("exact_match", "dense"), "self_training": False},
+            {"network": "none", "retrievers": ("exact_match", "dense"), "self_training": False},
             "exact_match dense abstract fulltext",
             "FullText",
         ),
@@ -172,7 +171,7 @@ def test_without_a_gpu_nothing_learns_from_the_network_unless_asked(
 ) -> None:
     monkeypatch.setattr(futex, "uses_gpu", lambda: device == "cuda")
     assert futex.Config().learning == learning
-    assert futex.Config(network="bi").learning == "bi"
+    assert futex.Config(network="shared").learning == "shared"
     assert futex.Config(rankings=("mentions",)).learning == "none"
 
 
@@ -181,23 +180,6 @@ def test_the_fine_tuning_reads_no_shorter_paragraphs_than_the_ranking(shortest: 
     document = Document("d", sections=(Section("Body", 1, ("bees fly", "wasps sting now")),))
     view = futex.Config(shortest=shortest, abstract_chance=0.0).view
     assert {view(document, (0, epoch)) for epoch in range(40)} == expected
-
-
-@pytest.mark.parametrize("kind", ["static", "transformer"])
-def test_the_bi_encoder_can_learn_from_the_network(kind: str, encoder: dict[str, str]) -> None:
-    config = trained(
-        replace(QUICK, encoder=encoder[kind], network="bi", shortest=10), learning_rate=0.01
-    )  # reads the heads
-    _, before = futex.fine_tune(PAPERS, replace(config, network="none"))
-    _, after = futex.fine_tune(PAPERS, config)
-    texts = [paper.sections[0].paragraphs[0] for paper in PAPERS]
-    apart = [[np.abs(i - j) % 3 > 0 for i in range(24)] for j in range(24)]
-
-    def margin(encode: Callable[[Sequence[str]], Floats]) -> float:
-        cosines = encode(texts) @ encode(texts).T
-        return float(cosines[~np.array(apart)].mean() - cosines[np.array(apart)].mean())
-
-    assert margin(after.encode) > margin(before.encode)
 
 
 def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:

@@ -57,7 +57,7 @@ class FullText(Retriever):
         """Encode the paragraphs and aggregate them (Eq. 6)."""
         parts = [self._read(documents[start : start + BATCH]) for start in range(0, len(documents), BATCH)]
         vectors = np.concatenate([np.zeros((0, self.dense.encoder.dim), np.float32), *parts])
-        return Texts(vectors, vectors.any(axis=1))
+        return Texts(vectors, np.asarray(vectors.any(axis=1)))
 
     def find(self, reading: Texts) -> Run:
         """Return the k labels of highest score of each document; none for a document without text."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
-from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability
+from tagwright.core.checked import AtLeastOne, Distinct, Probability
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.steps import State, Steps
@@ -26,29 +26,23 @@ from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
 from tagwright.papers.full_text import FullText, FullTextOptions
 from tagwright.papers.label_trees import Trees, fit_trees
-from tagwright.papers.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
+from tagwright.papers.metadata_pairs import View, metadata_triples, one_paragraph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
-from tagwright.training.encoder import VectorOptions, load, load_untrained, settle, train_model
+from tagwright.training.encoder import VectorOptions, load, load_untrained
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
 RetrieverName: TypeAlias = Literal["exact_match", "dense"]
-Network: TypeAlias = Literal["auto", "cross", "shared", "bi", "both", "none"]
+Network: TypeAlias = Literal["auto", "cross", "shared", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
 CROSS = TrainingPlan(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
 """4.1, but with one epoch, for CPUs (the paper has 20 and 5), and a tenth of the steps for warm-up instead of 100."""
-
-TRANSFORMER = TrainingPlan(batch=64, epochs=1, learning_rate=2e-5)
-"For a bi-encoder of its own, where the paper trains one model, as a cross-encoder; the rate is the usual one."
-
-STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
-"As the static encoder of MICoL."
 
 COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
 "Paragraphs p of an epoch: those of MAG-CS (4.1); the second number is for a machine without a GPU."
@@ -68,11 +62,10 @@ class Config(FullTextOptions, VectorOptions):
     """The bi-encoder of paragraphs and labels (Eq. 5), from which the cross-encoder is initialised: "minilm", a folder
     or a Hugging Face id; or "static", much faster, with the cross-encoder initialised from minilm."""
     network: Network = "auto"
-    """Which encoders learn from the network (3.1): the cross-encoder, which reads abstract and label together, the
-    bi-encoder, which reads each alone, or both. "shared" is the paper's: one transformer learns as cross-encoder, and
-    reads paragraphs and labels alone too (Eq. 5; a static one stays as it is). Without a cross-encoder, the bi-encoder
-    reads the abstract too; "none" is NoNetwork of Table 3. "auto" is cross with a GPU, and none without, where a
-    cross-encoder takes long and a bi-encoder learns nothing from a few minutes of pairs (page "Full papers")."""
+    """What learns from the network (3.1): "cross", the cross-encoder, which reads abstract and label together. "shared"
+    is the paper's: one transformer learns as cross-encoder, and reads paragraphs and labels alone too (Eq. 5; a static
+    one stays as it is). "none" is NoNetwork of Table 3: there is no cross-encoder, and the bi-encoder reads the
+    abstract too. "auto" is cross with a GPU, and none without, where a cross-encoder takes long."""
     meta_path: str = "P->P<-P"
     "The meta-path that makes documents similar; the paper's (4.1)."
     count: AtLeastOne | None = None
@@ -81,8 +74,6 @@ class Config(FullTextOptions, VectorOptions):
     "How often p is title and abstract instead of any paragraph: 0 in the paper, 1/2 in its published code."
     by_value: bool = False
     "Whether the similar document is drawn through a metadata value, as in MICoL: not in the paper, in its code."
-    temperature: Positive = 0.05
-    "For training the bi-encoder, as in RTS; the cross-encoder's scores find their own scale."
     rankings: Annotated[tuple[Ranking, ...], Distinct()] = ("mentions", "all_mentions", "abstract")
     """What ranks the candidates. abstract, fulltext: the encoders (Eq. 8, 7), together the paper's; the first alone is
     NoHierarchy of Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title
@@ -111,12 +102,12 @@ class Config(FullTextOptions, VectorOptions):
     "auto" recognises it in the names, "none" turns both off."""
 
     training: TrainingConfig = TrainingConfig()
-    "How to train on the network; unset values are those of `CROSS`, `TRANSFORMER` or `STATIC`."
+    "How to train on the network; unset values are those of `CROSS`."
 
     def __post_init__(self) -> None:
         super().__post_init__()  # of both
         check(self.language)
-        if self.network in ("cross", "shared", "both") and "abstract" not in self.rankings:
+        if self.network in ("cross", "shared") and "abstract" not in self.rankings:
             raise ConfigError(f'network is "{self.network}", which only the ranking "abstract" reads; add that ranking')
 
     @property
@@ -201,34 +192,28 @@ def fit(documents: Sequence[Document], labels: Vocabulary, config: Config = Conf
 def fine_tune(
     documents: Sequence[Document], config: Config, steps: Steps = Steps()
 ) -> tuple[CrossEncoder | None, BiEncoder]:
-    """Network-aware contrastive fine-tuning (3.1): train the cross-encoder of abstracts, if any, and of paragraphs.
+    """Network-aware contrastive fine-tuning (3.1): the trained cross-encoder, if any, and the encoder of paragraphs.
 
-    The triples of the cross-encoder have no neighbour as p- (Eq. 3). The bi-encoder's negatives are the other p+ of a
-    batch but for those of its own two documents; a neighbour can be among them.
+    The triples have no neighbour as p- (Eq. 3).
     """
-    from tagwright.papers.losses import in_batch, train_cross_encoder
+    from tagwright.papers.losses import train_cross_encoder
 
-    cross = None
     if config.learning == "none":
-        return cross, _as_it_comes(config)
-    neighbours, view = Graph.of(documents).follow(config.meta_path), config.view
-    count = config.count or _usual_count()
-    validation = config.training.over(CROSS).validation  # the same for every kind of encoder
-    options: dict[str, Any] = {"validation": validation, "seed": config.training.seed, "view": view}
-    options["by_value"] = config.by_value
-    if config.learning in ("cross", "shared", "both"):
-        triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
-        name = PACKAGED if config.is_static else config.encoder_name
-        start = CrossEncoder.load(name, max_length=config.max_length, seed=config.training.seed)
-        cross = train_cross_encoder(start, triples, config.training.over(CROSS), steps.within("cross"))  # Eq. 3
-    if config.learning in ("cross", "shared"):
-        return cross, _share_transformer(cross, config) if config.learning == "shared" else _as_it_comes(config)
-    pairs = metadata_pairs(documents, neighbours, count, **options)
-    plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
-    bi = train_model(load(config, plan.seed), pairs, in_batch(config.temperature), plan, steps.within("bi"))
-    if not config.is_static:
-        bi.cached = True  # the paragraphs are read more than once
-    return cross, bi
+        return None, _as_it_comes(config)
+    training = config.training.over(CROSS)
+    triples = metadata_triples(
+        documents,
+        Graph.of(documents).follow(config.meta_path),
+        config.count or _usual_count(),
+        by_value=config.by_value,
+        validation=training.validation,
+        view=config.view,
+        seed=training.seed,
+    )  # Eq. 1
+    name = PACKAGED if config.is_static else config.encoder_name
+    start = CrossEncoder.load(name, max_length=config.max_length, seed=training.seed)
+    cross = train_cross_encoder(start, triples, training, steps.within("cross"))  # Eq. 3
+    return cross, _share_transformer(cross, config) if config.learning == "shared" else _as_it_comes(config)
 
 
 def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: Config) -> Tagger:
@@ -317,9 +302,8 @@ def _usual_count() -> int:
     return COUNT if uses_gpu() else COUNT_WITHOUT_GPU
 
 
-def _share_transformer(cross: CrossEncoder | None, config: Config) -> BiEncoder:
+def _share_transformer(cross: CrossEncoder, config: Config) -> BiEncoder:
     """The transformer of the cross-encoder, pooled to vectors (Eq. 5)."""
-    assert cross
     if config.is_static:
         return _as_it_comes(config)
     model, source = load_untrained(config).model, cross.model
