@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import corpora, figures
 
 from tagwright.auto import combination
-from tagwright.auto.ranker import Examples, fit_combiner
+from tagwright.auto.ranker import CombinerOptions, Examples, fit_combiner
 from tagwright.data.gold import excludes_self
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
@@ -28,7 +28,7 @@ from tagwright.types import Document, Doubles, Longs, Run
 
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
-UNLABELLED = combination.Config.corpus
+UNLABELLED = CombinerOptions.corpus
 "Train documents that are looked at without their labels."
 
 LARGE = 1000
@@ -84,7 +84,7 @@ def prepare(name: str, most: int | None, known: int, labelled: int) -> Task:
     unlabelled = [replace(each, labels=()) for each in train[:known]]
     plain = zero_shot.fit(vocabulary, documents=unlabelled[: combination.BATCH])
     excluded = excludes_self(vocabulary.own(dev), vocabulary.gold(dev, unknown="ignore"))
-    tagger, config = combination.with_more_stages(plain), combination.Config(exclude_self=excluded)
+    tagger, config = combination.with_more_stages(plain), CombinerOptions(exclude_self=excluded)
     described = combination.describe_corpus(tagger, unlabelled, config)
 
     def examples(documents: Sequence[Document]) -> Examples:

@@ -10,6 +10,7 @@ from tests.fixed import Fixed
 from tests.tiny import tiny_encoder
 
 from tagwright.auto import combination
+from tagwright.auto.ranker import CombinerOptions
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.confidence import Mapped
 from tagwright.combining.learned_combiner import LearnedCombiner
@@ -99,7 +100,7 @@ def test_nothing_is_lost_and_candidates_that_are_not_described_follow_in_the_ord
     plain: Tagger, learned: Tagger
 ) -> None:
     narrow, before = (
-        combination.fit(TRAINING, plain, combination.Config(candidates=3, candidates_each=0))[0],
+        combination.fit(TRAINING, plain, CombinerOptions(candidates=3, candidates_each=0))[0],
         plain.tag(OTHERS, k=100),
     )
     assert [set(labels) for labels, _ in learned.tag(OTHERS, k=100)] == [set(labels) for labels, _ in before]
@@ -157,7 +158,7 @@ def test_without_labels_the_tagger_stays_as_it_is(plain: Tagger) -> None:
 
 def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
     more = [replace(each, labels=("honey",)) if not each.labels else each for each in TRAINING]
-    config = combination.Config()
+    config = CombinerOptions()
     tagger = combination.with_more_stages(plain)
     one, other = (combination.describe_corpus(tagger, each, config) for each in (TRAINING, more))
     assert one.label_features.keys() == other.label_features.keys()
@@ -168,7 +169,7 @@ def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
 def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> None:
     documents = [replace(each, id=NAMES[number % 8]) for number, each in enumerate(TRAINING)]
     tagger = combination.with_more_stages(plain)
-    described = combination.describe_corpus(tagger, documents, combination.Config(exclude_self=True))
+    described = combination.describe_corpus(tagger, documents, CombinerOptions(exclude_self=True))
     pool = tagger.candidates(documents[:8])
     found = described.candidates(pool, tagger.rank(pool))
     assert all(place not in labels for place, (labels, _) in enumerate(found))
@@ -179,7 +180,7 @@ def test_documents_that_are_labels_are_excluded_unless_one_is_its_own(plain: Tag
     documents = [replace(each, id=next(name for name in NAMES if name not in each.labels)) for each in TRAINING]
     documents[0] = replace(documents[0], id=documents[0].labels[0]) if own else documents[0]
     for given, excluded in ((None, not own), (own, own)):  # what is set stays
-        steps = combination.fit(documents, plain, combination.Config(exclude_self=given))[0].steps
+        steps = combination.fit(documents, plain, CombinerOptions(exclude_self=given))[0].steps
         step = find_last(steps, LearnedCombiner)
         assert step
         assert step.described.options.exclude_self is excluded

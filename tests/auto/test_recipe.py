@@ -131,7 +131,7 @@ def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:
     odd = replace(LABELLED[7], labels=("noise0",))
     documents = [*LABELLED[:7], odd, *LABELLED[8:]]
     tagger = combination.with_more_stages(zero_shot.fit(LABELS, CONFIG.zero_shot))
-    described = combination.describe_corpus(tagger, documents, combination.Config())
+    described = combination.describe_corpus(tagger, documents, ranker.CombinerOptions())
     folds = out_of_fold.Folds(documents, LABELS, LABELS.gold(documents), np.arange(60))
     found, weights = examples.with_trained(tagger, described, documents, folds, ["svm", "knn"])
     assert weights == pytest.approx(dict.fromkeys(("svm", "knn"), 60 / 210))
@@ -211,8 +211,8 @@ def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_d
 
     monkeypatch.setattr(rts, "fit", rts_fit)
     monkeypatch.setattr(depl, "fit", depl_fit)
-    assert [row.lacking({"labelled": 6000, "unread": 1000}) for row in out_of_fold.STAGES[4:]] == ["", ""]
-    monkeypatch.setattr(recipe, "STAGES", [replace(row, counts={"unread": 30}) for row in out_of_fold.STAGES])
+    assert [out_of_fold.lacking(name, {"labelled": 6000, "unread": 1000}) for name in ("depl_cls", "rts")] == ["", ""]
+    monkeypatch.setattr(out_of_fold, "STAGES", dict.fromkeys(out_of_fold.STAGES, ({"unread": 30}, ())))
     tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, replace(CONFIG, trained=("svm", "depl_cls", "rts")))
     assert read == [each.id for each in UNLABELLED]  # the combiner does not learn from these
     assert trained == [*[(48, 48)] * 5, (60, 60)]
@@ -222,7 +222,8 @@ def test_rts_reads_other_texts_and_the_dual_encoder_learns_with_the_svm_of_its_d
 
 def test_static_encoders_are_trained_only_where_minilm_is_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(out_of_fold, "has_packaged", lambda: False)
-    said = {row.name: row.lacking({"labelled": 6000, "unread": 1000, "encoders": 1}) for row in out_of_fold.STAGES}
+    held = {"labelled": 6000, "unread": 1000, "encoders": 1}
+    said = {name: out_of_fold.lacking(name, held) for name in out_of_fold.STAGES}
     assert [name for name, why in said.items() if why] == ["depl_cls", "rts"]
     assert said["rts"].endswith("minilm, not installed here")
 

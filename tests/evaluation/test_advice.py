@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tagwright.auto import out_of_fold
+from tagwright.auto.out_of_fold import lacking
 from tagwright.evaluation.advice import advise, next_step
 
 PAGES = Path(__file__).parents[2] / "docs"
@@ -33,14 +34,13 @@ def test_the_pages_that_are_named_are_there() -> None:
 
 def test_a_stage_is_not_tried_without_the_packages_that_train_it(monkeypatch: pytest.MonkeyPatch) -> None:
     held = dict.fromkeys(("labelled", "unread", "encoders"), 10_000)
-    row, depl = (next(each for each in out_of_fold.STAGES if each.name == name) for name in ("rts", "depl_cls"))
     monkeypatch.setattr(out_of_fold, "find_spec", lambda package: None if package == "torch" else package)
-    assert row.lacking(held) == "training it needs torch, not installed here"
+    assert lacking("rts", held) == "training it needs torch, not installed here"
     monkeypatch.setattr(
         out_of_fold, "find_spec", lambda package: None if package == "sentence_transformers" else package
     )
-    assert row.lacking(held) == ""
-    assert depl.lacking(held) == "training it needs sentence_transformers, not installed here"
+    assert lacking("rts", held) == ""
+    assert lacking("depl_cls", held) == "training it needs sentence_transformers, not installed here"
     monkeypatch.setattr(out_of_fold, "find_spec", lambda package: package)
-    assert row.lacking(held) == ""
-    assert "(here 3)" in row.lacking({**held, "labelled": 3})
+    assert lacking("rts", held) == ""
+    assert "(here 3)" in lacking("rts", {**held, "labelled": 3})

@@ -74,7 +74,7 @@ def test_every_stage_of_a_trained_tagger_is_a_group_of_features(method: str, enc
         pytest.skip("omikuji is not installed")
     tagger = make(encoder)
     assert stage in tagger.stages
-    tagger = combination.fit(DOCUMENTS, tagger, combination.Config(combiner=OPTIONS))[0]
+    tagger = combination.fit(DOCUMENTS, tagger, OPTIONS)[0]
     learned = find_last(tagger.steps, LearnedCombiner)
     assert learned, "what is named after the title is right: the sum does not know"
     groups = {name.partition(": ")[0] for name in learned.ranker.names}

@@ -5,7 +5,7 @@ trust each stage.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from tagwright.combining.reranked import Reranked
 from tagwright.combining.steps import Step, before_last, find_last
 from tagwright.combining.thresholds import without_thresholds
 from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
-from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.core.progress import bar
 from tagwright.data.corpus import distinct_texts
 from tagwright.data.gold import excludes_self
@@ -44,33 +43,10 @@ FEWEST = 2
 "Minimum number of labelled documents to train a combiner."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config(Checked):
-    """The options of the method. Raises ConfigError for a value that cannot work."""
-
-    corpus: AtLeastZero = 10_000
-    """Number of documents, drawn by the seed, to count suggested labels in and to search similar documents. Each has to
-    be encoded. With many labels, more documents help: 300, 1,000 and 3,000 on tib added 0.1, 0.5 and 0.9 nDCG@5."""
-
-    candidates: AtLeastOne = 100
-    "Number of candidates per document to re-rank: the first of the fixed sum."
-
-    candidates_each: AtLeastZero = 10
-    """Number of candidates of each retriever to re-rank beside these, which it may find alone: a label that nearly all
-    documents have stands in no text. None, where the labelled documents have few of these labels: see `WORTH`."""
-
-    exclude_self: bool | None = None
-    """Never suggest the label that has the id of the document. None: where most documents are labels, and none is
-    among its own."""
-
-    combiner: CombinerOptions = field(default_factory=CombinerOptions)
-    "How the combiner is trained."
-
-
 def fit(
     documents: Sequence[Document],
     tagger: Tagger,
-    config: Config = Config(),
+    options: CombinerOptions = CombinerOptions(),
     *,
     gold: Run | None = None,
     judged: Run | None = None,
@@ -85,14 +61,13 @@ def fit(
     """
     check_can_learn(tagger)
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
-    if config.exclude_self is None:
-        config = replace(config, exclude_self=excludes_self(tagger.vocabulary.own(documents), gold))
+    if options.exclude_self is None:
+        options = replace(options, exclude_self=excludes_self(tagger.vocabulary.own(documents), gold))
     labelled = distinct_texts(documents, np.flatnonzero(np.diff(gold.indptr) > 0))
     if len(labelled) < FEWEST:
         return tagger, None
     richer = with_more_stages(tagger)
-    described = describe_corpus(richer, documents, config)
-    options = config.combiner
+    described = describe_corpus(richer, documents, options)
     drawn = np.sort(np.random.default_rng(options.seed).permutation(labelled)[: options.documents])
     chosen = with_gold([documents[place] for place in drawn.tolist()], gold.take(drawn), tagger.vocabulary)
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
@@ -177,7 +152,7 @@ def without_confidence(tagger: Tagger) -> Tagger:
 
 
 def describe_corpus(
-    tagger: Tagger, documents: Sequence[Document], config: Config, in_time: Callable[[], bool] = lambda: True
+    tagger: Tagger, documents: Sequence[Document], options: CombinerOptions, in_time: Callable[[], bool] = lambda: True
 ) -> CandidateFeatures:
     """Fit the features of candidates to the corpus, without reading the labels of documents.
 
@@ -186,18 +161,18 @@ def describe_corpus(
     if learned := find_last(tagger.steps, LearnedCombiner):
         return learned.described
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(unwrap_stage(stage), Dense)), "")
-    options = FeatureOptions(
-        candidates=config.candidates,
-        candidates_each=config.candidates_each,
-        exclude_self=bool(config.exclude_self),
+    described_by = FeatureOptions(
+        candidates=options.candidates,
+        candidates_each=options.candidates_each,
+        exclude_self=bool(options.exclude_self),
         vectors=vectors,
     )
     first = find_last(tagger.steps, WeightedSum)
     assert first, "checked by `check_can_learn`"
-    described = CandidateFeatures(tagger.vocabulary, options)
+    described = CandidateFeatures(tagger.vocabulary, described_by)
     weighted = {name: stage for name, stage in tagger.rerankers.items() if first.weight(name) or name == vectors}
     reading = replace(tagger, rerankers=weighted)  # of stages without weight nothing is counted
-    drawn = np.random.default_rng(config.combiner.seed).permutation(len(documents))[: config.corpus]
+    drawn = np.random.default_rng(options.seed).permutation(len(documents))[: options.corpus]
     read = pools(reading, [documents[place] for place in np.sort(drawn).tolist()], in_time)
     return described.fit_corpus((pool, reading.rank(pool)) for pool in read)
 

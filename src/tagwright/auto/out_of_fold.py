@@ -1,6 +1,6 @@
 """Train stages on some labelled documents to score the others: out-of-fold predictions; and when a stage is tried."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -33,46 +33,40 @@ TRAINING_PACKAGES = ("torch", "accelerate")
 "The packages that train a static encoder, of the extra `train`; it is distilled from MiniLM."
 
 
-@dataclass(frozen=True, slots=True)
-class Requirements:
-    """The needs of a stage's training. name: of the stage. packages: modules that must be installed.
+STAGES: Mapping[str, tuple[Mapping[str, int], Sequence[str]]] = {
+    "combiner": ({"labelled": 2}, ()),
+    SVM: ({"labelled": 30}, ()),
+    KNN: ({"labelled": 30}, ()),
+    KNN_DENSE: ({"labelled": 30, "encoders": 1}, ()),
+    DEPL_CLS: ({"labelled": 6000}, (*TRAINING_PACKAGES, "sentence_transformers")),
+    RTS: ({"labelled": 30, "unread": 1000}, TRAINING_PACKAGES),
+}
+"""What is trained besides the zero-shot method, in order of worth, and what its training needs.
 
-    counts: the least numbers of labelled documents ("labelled"), of others with title and text, from which the combiner
-    does not learn ("unread"), and of stages with an encoder ("encoders").
+First the least numbers of labelled documents ("labelled"), of others with title and text, from which the combiner does
+not learn ("unread"), and of stages with an encoder ("encoders"). Then modules that must be installed.
+"""
+
+
+def lacking(name: str, counts: Mapping[str, int]) -> str:
+    """Say in words what the data or this installation lack for a stage; empty where nothing does.
+
+    >>> lacking("svm", {"labelled": 12})
+    'from 30 labelled documents on (here 12)'
     """
+    needed, packages = STAGES[name]
+    for kind, least in needed.items():
+        if (here := counts.get(kind, 0)) < least:
+            return {
+                "labelled": f"from {least:,} labelled documents on (here {here:,})",
+                "unread": f"from {least:,} documents on with title and text, besides those that the combiner "
+                f"learns from ({here:,})",
+                "encoders": "no stage has an encoder",
+            }[kind]
+    absent = [package for package in packages if find_spec(package) is None]
+    absent += [PACKAGED] if packages and not has_packaged() else []
+    return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
 
-    name: str
-    counts: Mapping[str, int]
-    packages: Sequence[str] = ()
-
-    def lacking(self, counts: Mapping[str, int]) -> str:
-        """Say in words what the data or this installation lack; empty where nothing does.
-
-        >>> Requirements("svm", {"labelled": 30}).lacking({"labelled": 12})
-        'from 30 labelled documents on (here 12)'
-        """
-        for name, least in self.counts.items():
-            if (here := counts.get(name, 0)) < least:
-                return {
-                    "labelled": f"from {least:,} labelled documents on (here {here:,})",
-                    "unread": f"from {least:,} documents on with title and text, besides those that the combiner "
-                    f"learns from ({here:,})",
-                    "encoders": "no stage has an encoder",
-                }[name]
-        absent = [package for package in self.packages if find_spec(package) is None]
-        absent += [PACKAGED] if self.packages and not has_packaged() else []
-        return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
-
-
-STAGES = (
-    Requirements("combiner", {"labelled": 2}),
-    Requirements(SVM, {"labelled": 30}),
-    Requirements(KNN, {"labelled": 30}),
-    Requirements(KNN_DENSE, {"labelled": 30, "encoders": 1}),
-    Requirements(DEPL_CLS, {"labelled": 6000}, packages=(*TRAINING_PACKAGES, "sentence_transformers")),
-    Requirements(RTS, {"labelled": 30, "unread": 1000}, packages=TRAINING_PACKAGES),
-)
-"What is trained besides the zero-shot method, in order of worth, and what the data must hold for it."
 
 IN_THE_SUM = (SVM, DEPL_CLS, KNN, KNN_DENSE, RTS)
 "The order in which the weights of the stages are chosen, and in which they stand in a tagger."
@@ -104,8 +98,7 @@ class Folds:
     steps: Steps = Steps()
     dense: tuple[str, Dense] | None = None
     unread: Sequence[Document] = ()
-    _encoders: dict[str, Retriever] = field(default_factory=dict, init=False)
-    _svms: dict[str, Linear] = field(default_factory=dict, init=False)
+    _kept: dict[tuple[str, str], Retriever] = field(default_factory=dict, init=False)
 
     @cached_property
     def parts(self) -> list[Longs]:
@@ -159,8 +152,6 @@ class Folds:
 
     def _trained(self, name: str, near: Longs, learned: Longs, fold: str) -> Retriever:
         """Train a stage. near: places of documents to search neighbours in. learned: of those to train on."""
-        if name == SVM:
-            return self._svm(learned, fold)
         if name == KNN:
             bag, features = self._words
             return NearestLabelled(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
@@ -168,30 +159,30 @@ class Folds:
             assert self.dense
             vectors, gold = self._vectors[near], self.gold.take(near)
             return NearestByMeaning(self.labels, vectors, gold, CANDIDATES, shares=self.dense[0])
-        key = RTS if name == RTS else fold
-        if key not in self._encoders:
-            self._encoders[key] = self._rts() if name == RTS else self._dual(learned, fold)
-        return self._encoders[key]
+        key = name, "" if name == RTS else fold  # the encoder of RTS reads no labels: it is the same in every fold
+        if key not in self._kept:
+            train: Mapping[str, Callable[[Longs, str], Retriever]]
+            train = {SVM: self._svm, DEPL_CLS: self._dual, RTS: self._rts}
+            self._kept[key] = train[name](learned, fold)
+        return self._kept[key]
 
-    def _svm(self, learned: Longs, fold: str) -> Linear:
-        if fold not in self._svms:
-            (bag, features), gold = self._words, self.gold.take(learned)
-            options = SvmOptions(seed=self.seed, workers=1 if len(np.unique(gold.labels)) <= FEW else 0)
-            model = fit_svm(features[learned], gold, len(self.labels), options, self.steps.within(fold))
-            self._svms[fold] = Linear(self.labels, bag, *model, CANDIDATES)
-        return self._svms[fold]
+    def _svm(self, learned: Longs, fold: str) -> Retriever:
+        (bag, features), gold = self._words, self.gold.take(learned)
+        options = SvmOptions(seed=self.seed, workers=1 if len(np.unique(gold.labels)) <= FEW else 0)
+        model = fit_svm(features[learned], gold, len(self.labels), options, self.steps.within(fold))
+        return Linear(self.labels, bag, *model, CANDIDATES)
 
     def _dual(self, learned: Longs, fold: str) -> Retriever:
         """The dual encoder with a classifier, which also learns from an SVM of the same documents."""
         documents, gold = take_documents(self.documents, learned), self.gold.take(learned)
         depl = METHODS["depl"]
         config = depl.config(variant="depl_cls", encoder="static", training=TrainingConfig(seed=self.seed))
-        steps, svm = self.steps.within(fold).within(DEPL_CLS), Tagger(self.labels, {SVM: self._svm(learned, fold)})
+        svm = Tagger(self.labels, {SVM: self._trained(SVM, learned, learned, fold)})
+        steps = self.steps.within(fold).within(DEPL_CLS)
         stage: Retriever = depl.fit(documents, self.labels, config, steps, gold=gold, svm=svm).retrievers["dual"]
         return stage
 
-    def _rts(self) -> Retriever:
-        """The encoder of RTS, which reads no labels and is the same in every fold."""
+    def _rts(self, *_: object) -> Retriever:
         training = TrainingConfig(steps=100, seed=self.seed)  # with 400 `auto` was no better on train documents of mdn
         rts = METHODS["rts"]
         config = rts.config(encoder="static", label_pairs=False, training=training)

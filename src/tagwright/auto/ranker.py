@@ -14,7 +14,7 @@ from tagwright.combining.candidate_features import Features
 from tagwright.combining.learned_combiner import CandidateRanker, fit_label_bias, fit_logistic
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.combining.steps import FIXED_SUM
-from tagwright.core.checked import Checked, Positive, Range
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Positive, Range
 from tagwright.core.progress import count_items
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.types import Doubles, Longs, Mask, Run
@@ -34,9 +34,25 @@ MARGIN = 2.0
 "How many standard errors make a difference clear; see `is_better`."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CombinerOptions(Checked):
-    """How rankers are trained. Raises ConfigError for a value that cannot work."""
+    """From what is learned to combine stages, and how. Raises ConfigError for a value that cannot work."""
+
+    corpus: AtLeastZero = 10_000
+    """Number of documents, drawn by the seed, to count suggested labels in and to search similar documents. Each has to
+    be encoded. With many labels, more documents help: 300, 1,000 and 3,000 on tib added 0.1, 0.5 and 0.9 nDCG@5."""
+
+    candidates: AtLeastOne = 100
+    "Number of candidates per document to re-rank: the first of the fixed sum."
+
+    candidates_each: AtLeastZero = 10
+    """Number of candidates of each retriever to re-rank beside these, which it may find alone: a label that nearly all
+    documents have stands in no text. None, where the labelled documents have few of these labels: see
+    `combination.WORTH`."""
+
+    exclude_self: bool | None = None
+    """Never suggest the label that has the id of the document. None: where most documents are labels, and none is
+    among its own."""
 
     trees: BoostingOptions = field(default_factory=BoostingOptions)
     "The trees on top of it."

@@ -26,7 +26,7 @@ import numpy as np
 
 from tagwright.auto import combination, examples
 from tagwright.auto.gain import Shift, fit_trusted, gain_on_new, measure_shift, record_gain, say_gain
-from tagwright.auto.out_of_fold import STAGES, Folds
+from tagwright.auto.out_of_fold import STAGES, Folds, lacking
 from tagwright.auto.ranker import CombinerOptions, Examples, FittedCombiner, is_better, ndcg_at_5
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.core.atomic import scratch_folder
@@ -77,7 +77,7 @@ class Config(zero_shot.StageOptions):
     candidates: AtLeastOne = 100
     "Number of candidates per document to re-rank, the first ones of the fixed sum."
 
-    candidates_each: AtLeastZero = combination.Config.candidates_each
+    candidates_each: AtLeastZero = CombinerOptions.candidates_each
     "Number of candidates of each stage to re-rank as well, even if no other stage finds them."
 
     labelled: AtLeastOne = 1500
@@ -91,11 +91,15 @@ class Config(zero_shot.StageOptions):
         """The options of the zero-shot method."""
         return zero_shot.Config(**{each.name: getattr(self, each.name) for each in fields(zero_shot.StageOptions)})
 
-    def combining(self, corpus: int) -> combination.Config:
+    def combining(self, corpus: int) -> CombinerOptions:
         """How stages are combined. corpus: the number of documents to read where the options name none."""
-        options = CombinerOptions(documents=self.labelled, seed=self.seed)
-        corpus, each = corpus if self.corpus is None else self.corpus, self.candidates_each
-        return combination.Config(corpus=corpus, candidates=self.candidates, candidates_each=each, combiner=options)
+        return CombinerOptions(
+            corpus=corpus if self.corpus is None else self.corpus,
+            candidates=self.candidates,
+            candidates_each=self.candidates_each,
+            documents=self.labelled,
+            seed=self.seed,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +201,8 @@ def _combine_tagger(
     model: Tagger, documents: Sequence[Document], config: Config, gold: Run | None, judged: Run | None
 ) -> Tagger:
     """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
-    settings = config.combining(combination.Config.corpus)
-    tagger, combiner = combination.fit(documents, model, settings, gold=gold, judged=judged)
+    options = config.combining(CombinerOptions.corpus)
+    tagger, combiner = combination.fit(documents, model, options, gold=gold, judged=judged)
     if combiner is None:
         raise ConfigError(
             f"{combination.FEWEST} documents with labels of the vocabulary are needed to combine, or more"
@@ -229,11 +233,12 @@ def _learn_combiner(data: Data, until: float) -> Tagger:
     data, start = _start_tagger(data)
     names, exclude_self = _stages(data, start)
     if not names:
-        return _report_untrained(start, data, STAGES[0].lacking({"labelled": data.texts}))
-    settings = replace(config.combining(3000), exclude_self=exclude_self)
-    options = replace(settings.combiner, folds=3) if len(data.chosen) >= MANY else settings.combiner
+        return _report_untrained(start, data, lacking("combiner", {"labelled": data.texts}))
+    options = replace(config.combining(3000), exclude_self=exclude_self)
+    if len(data.chosen) >= MANY:
+        options = replace(options, folds=3)
     richer = combination.with_more_stages(combination.without_confidence(start))
-    described = _corpus(data, richer, settings, in_time)
+    described = _corpus(data, richer, options, in_time)
     plain = data.known(combination.examples(richer, described, data.teaching))
     ran, folds = ["combiner"], _folds(data, start, options)
     shift, fixed = measure_shift(described, folds, options), ndcg_at_5(plain.run, plain.gold)
@@ -260,22 +265,22 @@ def _stages(data: Data, start: Tagger) -> tuple[list[str], bool]:
         own.append(data.labels.index.get(document.id, -1))
     encoders = sum(isinstance(unwrap_stage(stage), Dense) for stage in start.retrievers.values())
     held = {"labelled": data.texts, "unread": unread, "encoders": encoders}
-    lacking = {row.name: why for row in STAGES if (why := row.lacking(held))}
+    absent = {name: why for name in STAGES if (why := lacking(name, held))}
     if data.config.trained is None:
-        for name, why in lacking.items():
+        for name, why in absent.items():
             detail(f"without {name}: {why}")
-    elif wrong := [name for name in data.config.trained if name in lacking]:
-        raise ConfigError(f"trained has {wrong[0]}, which cannot be: {lacking[wrong[0]]}; leave it out")
-    wanted = {row.name for row in STAGES} if data.config.trained is None else {"combiner", *data.config.trained}
-    names = [row.name for row in STAGES if row.name in wanted - lacking.keys()]
+    elif wrong := [name for name in data.config.trained if name in absent]:
+        raise ConfigError(f"trained has {wrong[0]}, which cannot be: {absent[wrong[0]]}; leave it out")
+    wanted = STAGES.keys() if data.config.trained is None else {"combiner", *data.config.trained}
+    names = [name for name in STAGES if name in wanted - absent.keys()]
     return names, excludes_self(np.array(own, np.int64), data.gold)
 
 
-def _corpus(data: Data, tagger: Tagger, settings: combination.Config, in_time: Callable[[], bool]) -> CandidateFeatures:
+def _corpus(data: Data, tagger: Tagger, options: CombinerOptions, in_time: Callable[[], bool]) -> CandidateFeatures:
     """Describe the candidates of all documents, as a stored step: no label of a document is read for it."""
 
     def describe() -> State:
-        described = combination.describe_corpus(tagger, data.documents, settings, in_time)
+        described = combination.describe_corpus(tagger, data.documents, options, in_time)
         with scratch_folder() as folder:
             write_state(folder, "corpus", described.state())
             return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
