@@ -69,21 +69,8 @@ class Relation(NamedTuple):
         return np.asarray(self.forward @ onward)
 
 
-class Branch(NamedTuple):
-    """A node type of a bracket: at least `times` different nodes must lie between two documents."""
-
-    there: Relation
-    back: Relation
-    times: int
-
-    @property
-    def walks(self) -> int:
-        """The number of walks there and back in the whole network."""
-        return int(np.diff(self.there.backward.indptr).astype(np.int64) @ np.diff(self.back.forward.indptr))
-
-    def shared(self, starts: Longs, ends: Longs) -> Longs:
-        """Return the number of nodes between starts[i] and ends[i]."""
-        return _count_common(self.there.forward[starts], self.back.backward[ends])
+Branch: TypeAlias = tuple[Relation, Relation, int]
+"A node type of a bracket, there and back: at least so many different nodes must lie between two documents."
 
 
 class Bracket(NamedTuple):
@@ -94,16 +81,21 @@ class Bracket(NamedTuple):
     @classmethod
     def of(cls, branches: Sequence[Branch]) -> Self:
         """Sort the branches, so that those with hubs only check the results of the others."""
-        return cls(sorted(branches, key=lambda branch: branch.walks))
+
+        def walks(branch: Branch) -> int:
+            there, back, _ = branch
+            return int(np.diff(there.backward.indptr).astype(np.int64) @ np.diff(back.forward.indptr))
+
+        return cls(sorted(branches, key=walks))
 
     @property
     def ends(self) -> int:
         """The number of documents in which it may end."""
-        return self.branches[0].back.ends
+        return self.branches[0][1].ends
 
     def into(self, count: int) -> "Bracket":
         """Ending in the first `count` documents."""
-        return Bracket([branch._replace(back=branch.back.into(count)) for branch in self.branches])
+        return Bracket([(there, back.into(count), times) for there, back, times in self.branches])
 
     def after(self, rows: Rows) -> Rows:
         """The documents reached through the bracket from each row of documents."""
@@ -114,14 +106,14 @@ class Bracket(NamedTuple):
         return _as_ones(renamed @ self._rows(seen))
 
     def _rows(self, documents: Longs) -> Rows:
-        first, *others = self.branches
-        there = first.there.forward[documents]
+        (first, last, least), *others = self.branches
+        there = first.forward[documents]
         there = _keep(there, np.repeat(self._able(documents), np.diff(there.indptr)))
-        counts = there @ first.back.forward
-        kept = _keep(counts, counts.data >= first.times)
+        counts = there @ last.forward
+        kept = _keep(counts, counts.data >= least)
         for branch in others:
             starts = np.repeat(documents, np.diff(kept.indptr))
-            kept = _keep(kept, branch.shared(starts, kept.indices) >= branch.times)
+            kept = _keep(kept, _count_shared(branch, starts, kept.indices) >= branch[2])
         return kept
 
     def walks(self, onward: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -133,9 +125,9 @@ class Bracket(NamedTuple):
     def _able(self, documents: Longs) -> Mask:
         """The documents with enough nodes for every branch."""
         able = np.ones(len(documents), np.bool_)
-        for branch in self.branches:
-            indptr = branch.there.forward.indptr
-            able &= indptr[documents + 1] - indptr[documents] >= branch.times
+        for there, _, times in self.branches:
+            indptr = there.forward.indptr
+            able &= indptr[documents + 1] - indptr[documents] >= times
         return able
 
 
@@ -158,9 +150,9 @@ class Neighbours:
         # to be checked against several documents: such neighbours are always listed.
         last = self.legs[-1]
         self._branches = last.branches if isinstance(last, Bracket) else ()
-        self._last = last.branches[0].back if isinstance(last, Bracket) else last
+        self._last = last.branches[0][1] if isinstance(last, Bracket) else last
         self._listed_only = bool(self._branches) and len(self.legs) > 1
-        self._before = [self._branches[0].there] if self._branches else self.legs[:-1]
+        self._before = [self._branches[0][0]] if self._branches else self.legs[:-1]
 
     def __len__(self) -> int:
         return self.documents
@@ -257,12 +249,12 @@ class Neighbours:
         """Draw a walk uniformly and accept its end with 1 / (number of walks to it): ends are then uniform."""
         before, last = self._reach(documents, self._before), self._last.forward
         starts = last.indptr[before.indices]
-        lottery = _Lottery(before.indptr, last.indptr[before.indices + 1] - starts)
-        drawn, pending = np.full(len(documents), -1), np.flatnonzero(lottery.tickets)
+        tickets, draw = _lottery(before.indptr, last.indptr[before.indices + 1] - starts)
+        drawn, pending = np.full(len(documents), -1), np.flatnonzero(tickets)
         for _ in range(ROUNDS):
             if not len(pending):
                 break
-            entries, offsets = lottery.draw(pending, rng)
+            entries, offsets = draw(pending, rng)
             ends = last.indices[starts[entries] + offsets]
             ways = self._ways(before[pending], documents[pending], ends)
             taken = (ways > 0) & (rng.integers(0, np.maximum(ways, 1)) == 0)
@@ -277,9 +269,9 @@ class Neighbours:
         own = np.repeat(documents, np.diff(before.indptr))[some]
         leads = np.zeros(len(starts), np.int64)
         leads[some] = (last.indices[starts[some]] != own) | (last.indices[stops[some] - 1] != own)
-        lottery = _Lottery(before.indptr, leads)
-        drawn, pending = np.full(len(documents), -1), np.flatnonzero(lottery.tickets)
-        entries, _ = lottery.draw(pending, rng)
+        tickets, draw = _lottery(before.indptr, leads)
+        drawn, pending = np.full(len(documents), -1), np.flatnonzero(tickets)
+        entries, _ = draw(pending, rng)
         while len(pending):
             drawn[pending] = last.indices[rng.integers(starts[entries], stops[entries])]
             again = drawn[pending] == documents[pending]
@@ -291,7 +283,7 @@ class Neighbours:
         ways = _count_common(before, self._last.backward[ends])
         ways[ends == documents] = 0
         for place, branch in enumerate(self._branches):
-            ways[(branch.shared(documents, ends) if place else ways) < branch.times] = 0
+            ways[(_count_shared(branch, documents, ends) if place else ways) < branch[2]] = 0
         return ways
 
     def _listed(self, documents: Longs) -> Iterator[Rows]:
@@ -323,19 +315,24 @@ class Neighbours:
         return np.asarray(onward[: len(self)])
 
 
-class _Lottery:
-    """Tickets on the entries of sparse rows: every ticket of a row is drawn with the same probability."""
+def _lottery(
+    indptr: NDArray[np.integer], tickets: NDArray[np.integer]
+) -> tuple[Longs, Callable[[Longs, np.random.Generator], tuple[Longs, Longs]]]:
+    """Tickets on the entries of sparse rows: every ticket of a row is drawn with the same probability.
 
-    def __init__(self, indptr: NDArray[np.integer], tickets: NDArray[np.integer]) -> None:
-        self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(tickets, dtype=np.int64)])
-        self._first = self._before[indptr[:-1]]
-        self.tickets = self._before[indptr[1:]] - self._first
+    Returns the number of tickets of each row, and what draws an entry of each of some rows, with the number of the
+    drawn ticket within the entry.
+    """
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(tickets, dtype=np.int64)])
+    first = before[indptr[:-1]]
+    count = before[indptr[1:]] - first
 
-    def draw(self, rows: Longs, rng: np.random.Generator) -> tuple[Longs, Longs]:
-        """An entry of each of these rows, and the number of the drawn ticket within the entry."""
-        ticket = self._first[rows] + rng.integers(0, self.tickets[rows])
-        entries = np.searchsorted(self._before, ticket, side="right") - 1
-        return entries, ticket - self._before[entries]
+    def draw(rows: Longs, rng: np.random.Generator) -> tuple[Longs, Longs]:
+        ticket = first[rows] + rng.integers(0, count[rows])
+        entries = np.searchsorted(before, ticket, side="right") - 1
+        return entries, ticket - before[entries]
+
+    return count, draw
 
 
 def _batches(walks: NDArray[np.float64]) -> Iterator[Longs]:
@@ -345,9 +342,9 @@ def _batches(walks: NDArray[np.float64]) -> Iterator[Longs]:
 
 
 def _pick(rows: Rows, rng: np.random.Generator) -> Longs:
-    lottery = _Lottery(rows.indptr, np.ones(len(rows.indices), np.int64))
-    drawn, some = np.full(rows.shape[0], -1), np.flatnonzero(lottery.tickets)
-    drawn[some] = rows.indices[lottery.draw(some, rng)[0]]
+    tickets, draw = _lottery(rows.indptr, np.ones(len(rows.indices), np.int64))
+    drawn, some = np.full(rows.shape[0], -1), np.flatnonzero(tickets)
+    drawn[some] = rows.indices[draw(some, rng)[0]]
     return drawn
 
 
@@ -370,6 +367,12 @@ def _as_ones(rows: Rows) -> Rows:
     rows.data = np.ones(len(rows.indices), np.int32)
     rows.sort_indices()
     return rows
+
+
+def _count_shared(branch: Branch, starts: Longs, ends: Longs) -> Longs:
+    """The number of nodes between starts[i] and ends[i]."""
+    there, back, _ = branch
+    return _count_common(there.forward[starts], back.backward[ends])
 
 
 def _count_common(left: Rows, right: Rows) -> Longs:

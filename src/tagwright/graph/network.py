@@ -23,7 +23,7 @@ import numpy as np
 from tagwright.core.progress import bar
 from tagwright.errors import InputError
 from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible_paths
-from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
+from tagwright.graph.neighbours import Bracket, Neighbours, Relation
 from tagwright.types import Document
 
 MEASURED_WALKS = 1e8
@@ -92,10 +92,8 @@ class Graph:
                 ends.extend([nodes[field].setdefault(value, len(nodes[field])) for value in values])
         order = [*corpus, *(work for work in range(len(works)) if work not in corpus)]
         numbers, ids = np.argsort(order), list(works)
-        citing, cited = (
-            np.concatenate([numbers[np.array(edges[name][end], np.int64)] for name, end in ends])
-            for ends in (zip(EDGE_FIELDS, (0, 1), strict=True), zip(EDGE_FIELDS, (1, 0), strict=True))
-        )
+        references, citations = (np.array(edges[field], np.int64) for field in EDGE_FIELDS)
+        citing, cited = numbers[np.concatenate([references, citations[::-1]], axis=1)]
         fields = tuple(sorted(name for name, (starts, _) in edges.items() if starts))
         others = citing != cited
         names: dict[str, list[str]] = {DOCUMENT: [ids[work] for work in order]}
@@ -103,8 +101,8 @@ class Graph:
         for field in fields:
             if field not in EDGE_FIELDS:
                 names[field] = list(nodes[field])
-                shape = len(works), len(nodes[field])
-                relations[field] = Relation.of(*map(np.array, edges[field]), shape)
+                starting, ending = np.array(edges[field], np.int64)
+                relations[field] = Relation.of(starting, ending, (len(works), len(nodes[field])))
         return cls(len(corpus), relations, names, fields)
 
     def follow(self, expression: str) -> Neighbours:
@@ -173,7 +171,7 @@ class Graph:
 
     def _bracket(self, link: str, types: Sequence[str], link_back: str) -> Bracket:
         branches = [
-            Branch(self._relation(DOCUMENT, link, type_), self._relation(type_, link_back, DOCUMENT), times)
+            (self._relation(DOCUMENT, link, type_), self._relation(type_, link_back, DOCUMENT), times)
             for type_, times in Counter(types).items()
         ]
         return Bracket.of(branches)
