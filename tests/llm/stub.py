@@ -19,31 +19,22 @@ _numbers = count()
 
 
 class Stub:
-    """The server. bodies: of all requests, in the order in which they came. most: how many there were at a time."""
+    """The server. bodies: of all requests, in the order in which they came."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.model = f"stub-{next(_numbers)}"  # answers that are cached are of this one alone
-        self.bodies, self.headers = list[dict[str, Any]](), list[Mapping[str, str]]()
-        self.most, self._now, self._lock = 0, 0, threading.Lock()
+        self.bodies = list[dict[str, Any]]()
         self.stopping = threading.Event()
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with stub._lock:
-                    stub.bodies.append(body)
-                    stub.headers.append(dict(self.headers))
-                    stub._now += 1
-                    stub.most = max(stub.most, stub._now)
-                try:
-                    decides = self.path == "/v1/systemone"
-                    message = body if decides else json.loads(body["messages"][-1]["content"])
-                    stub.reply(self, stub.answer(message), decides=decides)
-                finally:
-                    with stub._lock:
-                        stub._now -= 1
+                stub.bodies.append(body)
+                decides = self.path == "/v1/systemone"
+                message = body if decides else json.loads(body["messages"][-1]["content"])
+                stub.reply(self, stub.answer(message), decides=decides)
 
             def log_message(self, *_: Any) -> None:
                 pass

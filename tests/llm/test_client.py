@@ -99,15 +99,6 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key: str, monkeypatc
     assert key not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>", b"[1]", b'{"choices": []}', b'{"choices": [{"message": {"content": 3}}]}']
-)
-def test_what_is_no_chat_completion_is_no_answer(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    with serving(lambda _: body) as stub:
-        assert ask(stub, 1)[0] == [None]
-    assert "an answer is no chat completion" in caplog.text
-
-
 def test_a_refusal_is_no_answer_and_is_asked_for_again_another_time(caplog: pytest.LogCaptureFixture) -> None:
     answers: list[str | None] = ["yes", None]
     with serving(lambda _: answers.pop()) as stub:
@@ -154,11 +145,16 @@ def test_decisions_are_kept_and_counted_within_the_budget(caplog: pytest.LogCapt
     assert "the budget of calls is used up: llm.calls=3" in caplog.text
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"[1]", b'{"choices": []}', b"[" * 100_000])
-def test_what_holds_no_decisions_is_no_answer(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
+NO_ANSWERS = [b"", b"<html>", b"[1]", b'{"choices": []}', b'{"choices": [{"message": {"content": 3}}]}', b"[" * 100_000]
+
+
+@pytest.mark.parametrize("body", NO_ANSWERS)
+def test_what_is_no_answer_of_its_kind_is_none(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
     with serving(lambda _: body) as stub:
+        assert ask(stub, 1)[0] == [None]
         asking = Client(stub.address, "", LlmOptions(model=stub.model, response="systemone"), delay=0.0)
         assert asking.ask(decide(1), lambda text, _: text, "stay") == [None]
+    assert "an answer is no chat completion" in caplog.text
     assert "an answer holds no decisions" in caplog.text
 
 
