@@ -120,7 +120,6 @@ def test_a_library_prints_nothing_where_no_log_is_set_up(tmp_path: Path) -> None
 
 
 def test_the_command_line_prints_what_is_left_out_of_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the labels are prepared for the next command, which logs the same."""
     (tmp_path / "labels.csv").write_text("id,name,colour\n1,Bees,x\n2,Taxes,y\n", encoding="utf-8")
     (tmp_path / "note.txt").write_text("Bees")
     monkeypatch.chdir(tmp_path)

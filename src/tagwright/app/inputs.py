@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,24 +39,11 @@ NAMED = 10
 "Documents that cannot be read and are named one by one; the others are counted."
 
 
-@contextmanager
-def open_tagger(chosen: Chosen, documents: Iterator[Document]) -> Iterator[tuple[Tagger, Iterator[Document]]]:
-    """Yield the tagger and the documents; at the end, what is prepared of labels is kept in the cache for the next run.
-
-    The first document is read before anything heavy is loaded.
-    """
-    with ExitStack() as stack:
-        first = list(islice(documents, 1))
-        yield tagger(chosen, first, stack), chain(first, documents)
-
-
-def tagger(chosen: Chosen, documents: Sequence[Document] = (), stack: ExitStack | None = None) -> Tagger:
+def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
     """The saved tagger, with another vocabulary if one is given, or else the zero-shot method.
 
-    documents: to be tagged; stages for the language of the first are made at once. stack: at its end, what is prepared
-    of labels is kept.
+    documents: to be tagged; stages for the language of the first are made at once.
     """
-    first = next(iter(documents), None)
     if chosen.model and chosen.settings:
         return _with_language_model(tagger(replace(chosen, settings=[])), chosen.settings)
     if chosen.model and not chosen.labels:
@@ -66,7 +52,11 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = (), stack: ExitStack 
     from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
 
     config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
-    return _with_labels(chosen, config.language) if chosen.model else _zero_shot(chosen, config, first, stack)
+    return (
+        _with_labels(chosen, config.language)
+        if chosen.model
+        else _zero_shot(chosen, config, list(islice(documents, 1)))
+    )
 
 
 def _with_labels(chosen: Chosen, language: str) -> Tagger:
@@ -79,18 +69,12 @@ def _with_labels(chosen: Chosen, language: str) -> Tagger:
     return loaded.with_labels(labels)
 
 
-def _zero_shot(chosen: Chosen, config: Config, first: Document | None, stack: ExitStack | None) -> Tagger:
+def _zero_shot(chosen: Chosen, config: Config, first: Sequence[Document]) -> Tagger:
     """The zero-shot method for the labels of the file, after a line that says how it is made."""
-    from tagwright.tagger.prepared import open_prepared
     from tagwright.tagger.zero_shot import fit
 
-    def make() -> Tagger:
-        labels = _labels_of_file(chosen.labels, config.language)
-        return fit(labels, config, [first] if first else [], by_language=True)
-
-    made = stack.enter_context(open_prepared(chosen.labels, config, make)) if stack and chosen.labels else make()
-    stages = made.description
-    hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
+    made = fit(_labels_of_file(chosen.labels, config.language), config, first, by_language=True)
+    hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {made.description}")
     return made
 
 

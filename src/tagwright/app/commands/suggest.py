@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain, islice
 from typing import Annotated
 
 import typer
@@ -31,13 +32,15 @@ def suggest(
     if output == "xlsx":
         check_workbook_output("suggestions.xlsx")
     options = SuggestOptions(**vars(cut))
-    with inputs.open_tagger(chosen, inputs.documents_to_tag(docs, reading, chosen)) as (tagger, documents):
-        suggested = tagger.suggestions(documents, options, explain=explain)
-        asked = shown_names.asked_names(chosen, tagger.vocabulary)
-        naming = Naming(shown_names.names_for(chosen, tagger, asked), paths, asked)
-        if output == "xlsx":
-            write_workbook(suggested, sys.stdout.buffer, naming)
-        else:
-            for line in suggestion_lines(suggested, tagger, output, naming):
-                print(line)
-        sys.stdout.flush()
+    documents = inputs.documents_to_tag(docs, reading, chosen)
+    first = list(islice(documents, 1))  # read before anything heavy is loaded
+    tagger = inputs.tagger(chosen, first)
+    suggested = tagger.suggestions(chain(first, documents), options, explain=explain)
+    asked = shown_names.asked_names(chosen, tagger.vocabulary)
+    naming = Naming(shown_names.names_for(chosen, tagger, asked), paths, asked)
+    if output == "xlsx":
+        write_workbook(suggested, sys.stdout.buffer, naming)
+    else:
+        for line in suggestion_lines(suggested, tagger, output, naming):
+            print(line)
+    sys.stdout.flush()
