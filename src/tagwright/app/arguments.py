@@ -154,18 +154,12 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Basis:
-    """The vocabulary and its language, and a saved tagger."""
+class Chosen:
+    """The tagger: a saved one, with another vocabulary if one is given, or else the zero-shot method."""
 
     labels: LabelFile = None
     language: Language = ""
     model: Model = None
-
-
-@dataclass(frozen=True)
-class Chosen(Basis):
-    """The tagger: a saved one, with another vocabulary if one is given, or else the zero-shot method."""
-
     settings: Settings = field(default_factory=list)
     offline: Offline = False
 

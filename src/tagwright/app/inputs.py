@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tagwright.app.arguments import Basis, Chosen, Reading
+from tagwright.app.arguments import Chosen, Reading
 from tagwright.core.checked import build
 from tagwright.core.display import plural
 from tagwright.core.progress import hint, silence, silence_log
@@ -107,12 +107,12 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
     return with_model(loaded, options)
 
 
-def read(docs: Sequence[str], reading: Reading, chosen: Basis) -> Corpus:
+def read(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Corpus:
     """The documents, all of which are read and checked. chosen: as for `sources`. Raises ConfigError, InputError."""
     return Corpus.build(open_sources(*docs, **options_of(reading), is_label=_label_test(chosen)))
 
 
-def _label_test(chosen: Basis) -> Callable[[str], bool] | None:
+def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
     """Whether a text is a label of the tagger or the file that is chosen; None for none."""
 
     def known() -> Vocabulary:
@@ -122,7 +122,7 @@ def _label_test(chosen: Basis) -> Callable[[str], bool] | None:
     return label_test(known) if chosen.labels or chosen.model else None
 
 
-def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Basis) -> Iterator[Document]:
+def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Iterator[Document]:
     """Yield the documents one by one, without lines and rows that cannot be read. chosen: as for `sources`.
 
     These are logged, and the command ends with exit code 3. Raises the first of their errors at the end unless of some
@@ -161,7 +161,7 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Basis) -> It
 
 
 def sources(
-    docs: Sequence[str], reading: Reading, chosen: Basis, collect: Callable[[InputError], object]
+    docs: Sequence[str], reading: Reading, chosen: Chosen, collect: Callable[[InputError], object]
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others.
 
@@ -176,7 +176,7 @@ def options_of(given: Reading) -> dict[str, Any]:
     return {"input_format": given.input_format or None, "columns": columns, "encoding": encoding}
 
 
-def vocabulary(chosen: Basis) -> Vocabulary:
+def vocabulary(chosen: Chosen) -> Vocabulary:
     """The labels of a file or of a saved tagger, which is not loaded itself."""
     if chosen.model and not chosen.labels:
         return Vocabulary.from_state(read_state(chosen.model, "tagger")[VOCABULARY])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from tagwright.app.arguments import Basis, Named
+from tagwright.app.arguments import Chosen, Named
 from tagwright.core.progress import note
 from tagwright.data.text_languages import language_subtag, with_names_in
 from tagwright.data.vocabulary import Vocabulary
@@ -17,7 +17,7 @@ from tagwright.text.language import AUTO, language_of_document, likely, parse_al
 from tagwright.types import Document
 
 
-def in_languages_of(documents: Sequence[Document], chosen: Basis, labels: Vocabulary) -> Vocabulary:
+def in_languages_of(documents: Sequence[Document], chosen: Chosen, labels: Vocabulary) -> Vocabulary:
     """Show the labels of a file by their names in the languages of the documents, if no other was asked for."""
     if not chosen.labels or chosen.language not in ("", AUTO) or len(labels.languages) < 2:
         return labels

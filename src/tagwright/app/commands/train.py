@@ -6,15 +6,30 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Basis, Docs, Json, Offline, Quiet, Reading, Unknown, Verbose
+from tagwright.app.arguments import (
+    Chosen,
+    Docs,
+    Json,
+    LabelFile,
+    Language,
+    Model,
+    Offline,
+    Quiet,
+    Reading,
+    Unknown,
+    Verbose,
+)
 from tagwright.core.display import escape_controls
 from tagwright.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class JobOptions(Basis):
+class JobOptions:
     """Fields of a `Job` as options: see there."""
 
+    labels: LabelFile = None
+    language: Language = ""
+    model: Model = None
     unknown: Unknown = "warn"
     check: Annotated[
         bool, typer.Option(help="Compare with zero_shot on a tenth of the labelled documents; not for auto.")
@@ -97,7 +112,7 @@ def train(
         config=configuration(
             method, values_of(config, settings), job.language, paper=paper, published_code=published_code
         ),
-        documents=(lambda: inputs.read(docs, reading, job)) if docs else (),
+        documents=(lambda: inputs.read(docs, reading, Chosen(job.labels, job.language, job.model))) if docs else (),
         **vars(job),
     ).run()
     print(escape_controls(f"saved {job.output}"))
