@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,15 @@ from tagwright.encoders.device import is_held_before_bfloat16
 settings.register_profile("tagwright", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("search", settings.get_profile("tagwright"), derandomize=False, max_examples=2000)
 settings.load_profile("tagwright")
+
+# What collecting brings in, torch and each rewritten test, lives until the end: no search for cycles walks it.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Search for cycles from here on, among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
