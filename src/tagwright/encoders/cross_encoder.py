@@ -1,4 +1,4 @@
-"""Score pairs of texts by a model that reads both together, also one for natural language inference.
+"""Score pairs of texts by a model that reads both together.
 
 BERT models are computed on the processor without padding and without torch; any other, and all on a GPU, by
 sentence-transformers.
@@ -178,7 +178,7 @@ def _read_bert(folder: Path, architecture: Architecture) -> Forward | None:
     layers = None
     if architecture.modules[:2] != ("Transformer", "Pooling") or not architecture.after:
         architecture = replace(architecture, modules=("Transformer", "Pooling"), paths=(), pooling="cls")
-        layers = partial(_read_head, architecture.config)
+        layers = _read_head
     precision = resolve("auto", quantisable=False)
     body = Transformer.read(folder, architecture, precision, layers) if architecture.is_bert else None
     return partial(_score_by_bert, body) if body and body.dim == 1 else None
@@ -218,25 +218,13 @@ def _pad_batch(model: sentence_transformers.CrossEncoder, pairs: Pairs, batch: L
     return {name: part for name, part in parts.items() if name in model.tokenizer.model_input_names}
 
 
-def _read_head(config: Mapping[str, Any], weights: Mapping[str, Floats]) -> list[Map] | None:
+def _read_head(weights: Mapping[str, Floats]) -> list[Map] | None:
     """The pooler and the classifier of a BertForSequenceClassification; None where they are not there."""
     names = [f"{layer}.{part}" for layer in ("bert.pooler.dense", "classifier") for part in ("weight", "bias")]
     if any(name not in weights for name in names):
         return None
     pooler, shift, classifier, bias = (weights[name] for name in names)
-    if classes := _inference_classes(config.get("id2label") or {}):
-        classifier, bias = (part[[classes[0]]] - part[[classes[1]]] for part in (classifier, bias))
     return [linear(pooler, shift, tanh=True), linear(classifier, bias)]
-
-
-def _inference_classes(names: Mapping[Any, Any]) -> tuple[int, int] | None:
-    """The numbers of the classes entailment and contradiction; None where a model has others. names: by their numbers.
-
-    The difference of their logits ranks as the probability of entailment between the two does (0SHOT-TC, FuTex 4.1).
-    """
-    numbers = {str(name).lower(): int(number) for number, name in names.items()}
-    other = numbers.get("contradiction", numbers.get("not_entailment"))
-    return None if other is None or "entailment" not in numbers else (numbers["entailment"], other)
 
 
 def _is_cross(folder: Path, architecture: Architecture) -> bool:
@@ -247,27 +235,8 @@ def _is_cross(folder: Path, architecture: Architecture) -> bool:
 
 
 def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEncoder:
-    """The model in a folder; of one for inference the difference of two logits is its only score.
-
-    Its last layer is changed in place, so that the model is an ordinary cross-encoder from here on. One whose classes
-    are others stays as it is.
-    """
     model: sentence_transformers.CrossEncoder = load_library(folder, pairs=True)
     model.max_seq_length = max_length or model.max_seq_length
-    inner: Any = model.transformers_model
-    classes = _inference_classes(inner.config.id2label)
-    if classes is None:
-        return model
-    import torch
-
-    count = len(inner.config.id2label)
-    linears = [module for module in inner.modules() if isinstance(module, torch.nn.Linear)]
-    last = next(module for module in reversed(linears) if module.out_features == count)
-    with torch.no_grad():
-        for name, weight in dict(last.named_parameters()).items():
-            difference = weight[classes[0]] - weight[classes[1]]
-            setattr(last, name, torch.nn.Parameter(difference[None].clone()))
-    last.out_features = inner.num_labels = inner.config.num_labels = 1
     return model
 
 

@@ -13,7 +13,6 @@ _VIEWS: Mapping[str, Callable[[Label], str]] = {
     "names": lambda label: "; ".join(label.searched),
     "text": lambda label: label.text,
     "described": lambda label: label.described,
-    "statement": lambda label: f"this document is about {label.name}.",
 }
 
 
@@ -43,7 +42,7 @@ def text_of(label: Label, view: str) -> str:
     """Return the text of a label for an encoder.
 
     "name": the preferred one. "names": all. "text": all and the description. "described": the preferred name and the
-    description. "statement": a sentence with the name.
+    description.
     """
     return _VIEWS[view](label)
 

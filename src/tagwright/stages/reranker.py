@@ -13,7 +13,7 @@ from tagwright.encoders.device import model_settings
 from tagwright.stages.evidence import text_of
 from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
 
-PairedText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
+PairedText: TypeAlias = Literal["name", "names", "text", "described"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,8 @@ class RerankerOptions(Checked):
     """Which texts of a label and a document to read. Raises ConfigError for a value that cannot work."""
 
     label_text: PairedText = "text"
-    """"name", the preferred one; "names", all; "text", all and the description; "described", the preferred one and the
-    description (MICoL 3.2); or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
+    """"name", the preferred one; "names", all; "text", all and the description; or "described", the preferred one
+    and the description (MICoL 3.2)."""
 
     document_tokens: AtLeastOne | None = 256
     "The most tokens of a document (MICoL A.3.2); None: as many as fit beside the label."
