@@ -129,10 +129,9 @@ def test_kept_vectors_of_one_prompt_are_never_those_of_another(tmp_path: Path) -
             assert (first.encode(TEXTS, role=role) == expected[role]).all()
         again = BiEncoder.load(folder, prompts=prompts, precision="float32")
         for role in ROLES:
-            vectors, known = again.known(TEXTS, role)
-            assert known.all()
-            assert (vectors == expected[role]).all()
-    assert not BiEncoder.load(folder, precision="float32").known(["rain bee"])[1].any()
+            assert again._look_up(TEXTS, role)[1].all()
+            assert (again.encode(TEXTS, role=role) == expected[role]).all()
+    assert not BiEncoder.load(folder, precision="float32")._look_up(["rain bee"], None)[1].any()
 
 
 ROLES: tuple[Role, ...] = ("query", "document")

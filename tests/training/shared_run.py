@@ -97,11 +97,9 @@ class Counting:
     def __init__(self, encoder: BiEncoder) -> None:
         self._encoder, self.dim, self.name, self.texts = encoder, encoder.dim, encoder.name, 0
 
-    def encode(
-        self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
-    ) -> Floats:
+    def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         self.texts += len(texts)
-        return self._encoder.encode(texts, role=role, progress=progress, keep=keep)
+        return self._encoder.encode(texts, role=role, progress=progress)
 
     def save(self, folder: Path) -> None:
         raise NotImplementedError

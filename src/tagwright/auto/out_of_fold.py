@@ -14,7 +14,6 @@ from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import take_documents, text_groups
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.model_folder import PACKAGED, has_packaged
 from tagwright.registry import METHODS
 from tagwright.stages.dense import Dense
@@ -147,7 +146,7 @@ class Folds:
         for start in range(0, len(places), BATCH):
             documents = take_documents(self.documents, places[start : start + BATCH])
             texts = [document.read_as(field) for document in documents]
-            vectors.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
+            vectors.append(encoder.encode(texts, role="query").astype(np.float16))
         return np.concatenate(vectors)
 
     def _trained(self, name: str, near: Longs, learned: Longs, fold: str) -> Retriever:

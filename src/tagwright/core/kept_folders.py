@@ -1,6 +1,7 @@
 """Folders in the user's cache: kept packed, and unpacked by every process for itself, as others may clear the cache."""
 
 import atexit
+from collections.abc import Callable
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
@@ -18,21 +19,20 @@ def new_folder() -> Path:
     return _folders.enter_context(scratch_folder())
 
 
-def unpack_folder(cache: Cache, kind: str, key: bytes) -> Path | None:
-    """Return a temporary folder with what was kept under this key; None if nothing was. Raises as `new_folder` does."""
-    packed = cache.get(kind, [key]).get(key)
-    if packed is None:
-        return None
-    folder = new_folder()
-    with report_write_errors(folder), ZipFile(BytesIO(packed)) as archive:
-        archive.extractall(folder)
-    return folder
+def kept_folder(cache: Cache, kind: str, key: bytes, make: Callable[[Path], object]) -> Path:
+    """Return a temporary folder with what was kept under this key, or else with what `make` writes into it.
 
-
-def keep(cache: Cache, kind: str, key: bytes, folder: Path) -> None:
-    """Keep the files of a folder under this key, unless they are too large for the cache."""
-    packed = BytesIO()
-    with ZipFile(packed, "w") as archive:
+    That is then kept, unless it is too large for the cache. Raises as `new_folder` does.
+    """
+    packed, folder = cache.get(kind, [key]).get(key), new_folder()
+    with report_write_errors(folder):
+        if packed is not None:
+            ZipFile(BytesIO(packed)).extractall(folder)
+            return folder
+        make(folder)
+    content = BytesIO()
+    with ZipFile(content, "w") as archive:
         for file in sorted(folder.rglob("*")):
             archive.write(file, file.relative_to(folder))
-    cache.put(kind, {key: packed.getvalue()})
+    cache.put(kind, {key: content.getvalue()})
+    return folder

@@ -14,7 +14,7 @@ import numpy as np
 from tagwright.core.atomic import delete, scratch_folder
 from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
-from tagwright.encoders.cache import EmbeddingCache
+from tagwright.encoders.cache import EmbeddingCache, keeps_documents
 from tagwright.encoders.compiled import Computed, is_installed
 from tagwright.encoders.device import Precision, current_settings, model_settings, uses_gpu
 from tagwright.encoders.graphs import write_graph
@@ -120,13 +120,12 @@ class BiEncoder:
         """An encoder with the weights that `model` has when the first text is encoded; not cached."""
         return cls(name, model, model.architecture if isinstance(model, TokenTable) else architecture_of(model))
 
-    def encode(
-        self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
-    ) -> Floats:
+    def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim) unit vectors (zero where a static encoder knows no word), the same computed or kept.
 
         role: whether they are texts to be tagged ("query") or labels ("document"), each with its prompt. progress: the
-        title of a progress bar on stderr; without one there is none. keep: whether to cache new vectors for later runs.
+        title of a progress bar on stderr; without one there is none. New vectors are cached for later runs, those of
+        texts to be tagged only if `cache.keeps_documents` says so.
         """
         unique, rows = _find_distinct(texts)
         vectors, known = self._look_up(unique, role)
@@ -137,7 +136,7 @@ class BiEncoder:
                 chunk = [unique[row] for row in new]
                 # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
                 vectors[new] = normalize_in_place(self._computed(chunk, done, role)).astype(np.float16)
-                if self.cache and keep:
+                if self.cache and (role != "query" or keeps_documents()):
                     self.cache.put(chunk, vectors[new], self._key(role))
         normalize_in_place(vectors)
         return vectors if len(unique) == len(texts) else vectors[rows]
@@ -262,12 +261,6 @@ class BiEncoder:
             write_model(self.model, target)
             if self._architecture.is_other and is_installed():
                 _save_graph(self.model, target)
-
-    def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
-        """(cached texts, dim) unit vectors of those that are cached, and (texts,) whether each is."""
-        unique, rows = _find_distinct(texts)
-        vectors, known = self._look_up(unique, role)
-        return normalize_in_place(vectors[rows[known[rows]]]), known[rows]
 
     def sketch(self) -> TokenTable | None:
         """Rough vectors without computing a layer; None unless the model is a transformer in a folder.

@@ -26,14 +26,7 @@ class GivenEncoder:
         self.name, self.function, self.prompts = name, encode, prompts
         self.dim = self._vectors(["a"]).shape[1]
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        *,
-        role: Role | None = None,
-        progress: str = "",  # noqa: ARG002
-        keep: bool = True,  # noqa: ARG002
-    ) -> Floats:
+    def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:  # noqa: ARG002
         """(texts, dim) float32, each of norm 1. Raises ModelError for anything but a vector of numbers for each."""
         prompt = self.prompts.get(role, "") if role else ""
         return (

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagwright.core.atomic import report_write_errors
 from tagwright.core.cache import Cache, user_cache
-from tagwright.core.kept_folders import keep, new_folder, unpack_folder
+from tagwright.core.kept_folders import kept_folder
 from tagwright.core.progress import note
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.layers import normalize, read_tensors
@@ -45,15 +44,12 @@ def distil_once(cache: Cache) -> Path:
 
     Raises ModelError as `distil` does, TagwrightError when no temporary folder can be written.
     """
-    key = str(VERSION).encode()
-    if kept := unpack_folder(cache, KIND, key):
-        return kept
-    note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
-    folder = new_folder()
-    with report_write_errors(folder):
+
+    def make(folder: Path) -> None:
+        note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
         distil(folder)
-    keep(cache, KIND, key, folder)
-    return folder
+
+    return kept_folder(cache, KIND, str(VERSION).encode(), make)
 
 
 def distil(folder: Path, name: str = PACKAGED) -> Path:

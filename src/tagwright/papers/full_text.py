@@ -8,7 +8,6 @@ import numpy as np
 
 from tagwright.core.checked import AtLeastZero, Checked
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents
-from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.layers import normalize_in_place
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, TextEncoder
@@ -104,7 +103,7 @@ class FullText(Retriever):
         texts = [leaf.text for own in leaves for leaf in own]
         encoder: Any = self.dense.encoder
         if self.options.unit_paragraphs:
-            vectors: Floats = encoder.encode(texts, role="query", keep=keeps_documents())
+            vectors: Floats = encoder.encode(texts, role="query")
         else:
             vectors = encoder.encode_raw(texts, role="query")
         sums: Floats = (

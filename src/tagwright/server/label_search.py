@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from tagwright.core.cache import user_cache
-from tagwright.core.kept_folders import keep, new_folder, unpack_folder
+from tagwright.core.kept_folders import kept_folder
 from tagwright.errors import ConfigError
 from tagwright.text.words import clean, fold
 from tagwright.types import Label, Mask
@@ -108,12 +108,7 @@ def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearc
     """Return the search in these labels. fewest: number of labels from which on the index is cached on disk."""
     if len(labels) < fewest:
         return LabelSearch(labels)
-    cache, key = user_cache(), _digest(labels)
-    folder = unpack_folder(cache, KIND, key)
-    if folder is None:
-        folder = new_folder()
-        build_file(folder / FILE, labels)
-        keep(cache, KIND, key, folder)
+    folder = kept_folder(user_cache(), KIND, _digest(labels), lambda folder: build_file(folder / FILE, labels))
     return LabelSearch(labels, folder / FILE)
 
 

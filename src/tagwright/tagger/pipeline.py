@@ -407,10 +407,6 @@ class Tagger:
         """
         for stage in self.stages.values():
             stage.complete()
-        self.write_as_is(folder)
-
-    def write_as_is(self, folder: Path) -> None:
-        """Write what was made so far into an existing folder, without encoding further labels."""
         state = {
             VOCABULARY: self.vocabulary,
             "retrievers": {name: saved_part(stage, "stages") for name, stage in self.retrievers.items()},

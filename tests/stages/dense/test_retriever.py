@@ -30,7 +30,6 @@ class BagOfWords:
         *,
         role: Role | None = None,  # noqa: ARG002
         progress: str = "",  # noqa: ARG002
-        keep: bool = True,  # noqa: ARG002
     ) -> Floats:
         self.encoded += texts
         vectors: Floats = np.zeros((len(texts), self.dim), np.float32)

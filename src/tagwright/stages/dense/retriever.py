@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from tagwright.core.checked import AtLeastOne, Checked, build
 from tagwright.core.saved import saved_folder
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.model_folder import MULTILINGUAL, PACKAGED
 from tagwright.encoders.prompts import Role
 from tagwright.errors import setting
@@ -78,12 +77,10 @@ class TextEncoder(Protocol):
         """Length of a vector."""
         ...
 
-    def encode(
-        self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
-    ) -> Floats:
+    def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim) float32, each of norm 1. role: "query" for texts to be tagged, "document" for labels.
 
-        progress: the title of a progress bar, if any. keep: for later runs.
+        progress: the title of a progress bar, if any.
         """
         ...
 
@@ -179,7 +176,7 @@ class Dense(Retriever):
         written = np.array([bool(text.strip()) for text in texts], np.bool_)
         proposed = self._rough.propose(texts, self.options.proposed or len(self.labels)) if self._rough else None
         beginnings = [text[:BEGINNING] for text in texts]
-        vectors = self.encoder.encode(texts, role="query", keep=keeps_documents())
+        vectors = self.encoder.encode(texts, role="query")
         return Texts(vectors, written, proposed, beginnings, Batch.of(documents))
 
     def find(self, reading: Texts) -> Run:
@@ -240,7 +237,7 @@ class Dense(Retriever):
         """For each label the up to 3 given spans nearest to it, weighted by their cosine to it."""
         if not spans:
             return [()] * len(labels)
-        pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
+        pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query")
         self._encode_missing(np.array(labels, np.int64))
         cosines = [(pieces @ self._search.vectors[np.array([label])][0]).tolist() for label in labels]
         return [
