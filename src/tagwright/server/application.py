@@ -142,7 +142,7 @@ def _gate(app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | N
         answer = app
         if scope["type"] == "http":
             try:
-                _admit(scope, access, max_body, hosts)
+                _admit(scope, access, hosts)
             except problems.Problem as problem:
                 answer = problems.answer_to(problem)
             receive = _bounded(receive, max_body)
@@ -153,7 +153,7 @@ def _gate(app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | N
     return gated
 
 
-def _admit(scope: Scope, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
+def _admit(scope: Scope, access: Access, hosts: frozenset[str] | None) -> None:
     """Fill in the current request. Raises Problem for a request that is refused by its head."""
     headers, request = Headers(scope=scope), get_current_request()
     path = scope["path"].removeprefix(request.root)
@@ -173,13 +173,10 @@ def _admit(scope: Scope, access: Access, max_body: int, hosts: frozenset[str] | 
             raise problems.Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"})
         request.token, request.client = holder.name, holder.name or request.client
     scope.setdefault("state", {})["holder"] = holder
-    length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) > max_body:
-        raise problems.Problem(413, f"The body has {length} bytes, at most {max_body} are accepted")
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """Limit the size of a body that does not say it."""
+    """Limit the size of a body."""
     received = 0
 
     async def bounded() -> Message:
