@@ -16,8 +16,8 @@ from tests.saved_taggers import ASKED, FOLDER, WORDS
 from tests.tiny import tiny_encoder
 
 import tagwright
-from tagwright.auto.combination import Config as CombineConfig
 from tagwright.auto.combination import describe_corpus, pools, with_more_stages
+from tagwright.auto.ranker import CombinerOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.tagger import Tagger
@@ -189,7 +189,7 @@ def test_a_combiner_learns_from_stages_by_language_as_from_others(tmp_path: Path
     richer = with_more_stages(tagger)
     assert richer.stages.keys() - tagger.stages.keys() == {"exact_match_in_abstract", "tfidf_in_text"}
     documents = [Document(str(place), text) for place, text in enumerate([FINNISH, SWEDISH, ENGLISH] * 4)]
-    described = describe_corpus(richer, documents, CombineConfig())
+    described = describe_corpus(richer, documents, CombinerOptions())
     assert described.options.vectors == "dense"
     (pool,) = pools(richer, documents)
     vectors = richer.retrievers["dense"].read([Document("", SWEDISH)]).vectors
