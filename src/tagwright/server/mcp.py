@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
+from contextvars import ContextVar
 from io import TextIOWrapper
 from typing import Any
 
@@ -86,7 +87,7 @@ def tool_server(models: Mapping[str, ServedModel]) -> Server[Any]:
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
         try:
-            answer = await _answer(model_named(None, models), params.name, params.arguments or {})
+            answer = await _answer(model_named(None, models), params.name, {**(params.arguments or {}), **_long.get()})
         except Problem as problem:
             return CallToolResult(content=[TextContent(text=str(problem))], is_error=True)
         except Exception:  # its message may quote the text
@@ -119,8 +120,8 @@ def tool_route() -> Route:
     async def answer(request: Request) -> ASGIApp:
         check_origin(request)
         await check_json(request)
-        content = await in_thread(parse_json, await request.body())
-        body = (await in_thread(json.dumps, content)).encode()
+        body, long = await in_thread(_without_long_texts, await request.body())
+        _long.set(long)
         server = tool_server(request.app.state.models)
         sent = iter([{"type": "http.request", "body": body, "more_body": False}])
 
@@ -136,6 +137,21 @@ def tool_route() -> Route:
         return answered
 
     return Route("/mcp", answer, methods=["POST"])
+
+
+_long: ContextVar[Mapping[str, str]] = ContextVar("_long", default={})  # noqa: B039 - nobody changes it
+"Long arguments of the call in the current request: the library parses what it reads in the event loop."
+
+
+def _without_long_texts(body: bytes) -> tuple[bytes, dict[str, str]]:
+    """A message without the long texts among its arguments, and these. Raises Problem, as `parse_json` does."""
+    content, long = parse_json(body), dict[str, str]()
+    params = content.get("params") if isinstance(content, dict) else None
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    if isinstance(arguments, dict):
+        long = {name: text for name, text in arguments.items() if isinstance(text, str) and len(text) > 10_000}
+        arguments.update(dict.fromkeys(long, ""))
+    return json.dumps(content).encode(), long
 
 
 async def serve_stdio(model: ServedModel) -> None:
