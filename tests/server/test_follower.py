@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -103,12 +109,14 @@ def test_a_version_that_cannot_be_loaded_changes_nothing(folder: Path, caplog: p
     assert model.version == "bees 0001"
 
 
-def test_without_watch_the_model_stays_until_a_reviewer_changes_it(folder: Path) -> None:
+def test_without_watch_it_looks_only_when_asked(folder: Path) -> None:
     model, follower = followed(folder, None)
     with TestClient(application([model], follower=follower)) as client:
         put_in_use(folder / "0002")
         assert client.post("/api/suggest", json={"text": TEXT}).json()["version"] == "bees 0001"
-        follower.check()
+        assert client.portal is not None
+        client.portal.call(follower.ask)
+        promoted(model, "0002")
         assert client.post("/api/suggest", json={"text": TEXT}).json()["version"] == "bees 0002"
 
 
@@ -121,6 +129,26 @@ def test_watch_needs_a_model_with_versions(folder: Path, tmp_path: Path) -> None
     follower = follower_of([alone, with_versions], ServerOptions(), None)
     assert follower is not None
     assert (follower.models, follower.seconds) == ([with_versions], None)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGHUP")
+def test_sighup_loads_the_version_promoted_last(folder: Path) -> None:
+    command = [sys.executable, "-m", "tagwright", "serve", "--model", str(folder), "--port", "0", "--quiet"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split(" at ")[1].strip().replace("/v1/", "/api/models")
+            put_in_use(folder / "0002")
+            end, version = time.monotonic() + 600, ""
+            while version != "bees 0002":
+                assert time.monotonic() < end
+                server.send_signal(signal.SIGHUP)
+                with urllib.request.urlopen(address, timeout=600) as reply:
+                    version = json.load(reply)["models"][0]["version"]
+                    assert version in ("bees 0001", "bees 0002")
+        finally:
+            server.kill()
 
 
 def test_a_vocabulary_in_two_languages_says_both() -> None:

@@ -22,19 +22,26 @@ class Follower:
     """Looks for promoted versions of models, and serves them.
 
     models: those whose versions may change. labels: the vocabulary to suggest from; None: that of each version.
-    seconds: between two looks; None: look only when `check` is called.
+    seconds: between two looks; None: look only when `ask` is called, within a second.
     """
 
     models: Sequence[ServedModel]
     labels: Vocabulary | None = None
     seconds: float | None = None
+    _asked: bool = field(default=False, init=False)
     _checking: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     async def run(self) -> None:
         """Look again and again until cancelled."""
-        while self.seconds is not None:
-            await asyncio.sleep(self.seconds)
-            await asyncio.to_thread(self.check)
+        while True:
+            await asyncio.sleep(self.seconds or 1.0)
+            if self._asked or self.seconds is not None:
+                self._asked = False
+                await asyncio.to_thread(self.check)
+
+    def ask(self) -> None:
+        """Look soon. A handler of signals may call it: it touches nothing of the event loop."""
+        self._asked = True
 
     def check(self) -> None:
         """Serve the versions in use. For one that cannot be loaded, the old one goes on, and the log says why."""

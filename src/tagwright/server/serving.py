@@ -150,6 +150,8 @@ def serve(
                       hosts=own_names(options), follower=follower, tools=tools, word=options.word)  # fmt: skip
     # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if follower is not None and hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda *_: follower.ask())
     try:
         _run(app, options, models, tools=tools)
     finally:
