@@ -46,7 +46,7 @@ STATED: dict[str, dict[str, Any]] = {
     "maclr/finetune-1-percent-of-labels": {"steps": 2000, "learning_rate": 5e-6},
     "maclr/finetune-5-percent-of-labels": {"steps": 10_000, "learning_rate": 5e-6},
     "micol/cross-prp": {"architecture": "cross", "meta_path": "P->P<-P", "epochs": 3, "batch": 4},
-    "futex/mag-cs-futex": {"count": 45_000, "pseudo_labels": 5, "trees": 3, "batch": 8, "learning_rate": 5e-5},
+    "futex/mag-cs-futex": {"count": 45_000, "pseudo_labels": 5, "batch": 8, "learning_rate": 5e-5},
     "futex/pubmed-futex": {"count": 150_000, "batch": 8, "learning_rate": 5e-5},
     "depl/depl": {"sampled_labels": 300, "hard_negatives": 10, "tokens": 16, "keywords": 20},
     "depl/wiki10-31k-depl": {"sampled_labels": 500, "hard_negatives": 10, "learning_rate": 1e-5},

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -79,8 +80,13 @@ def test_no_more_than_k_and_no_label_twice() -> None:
 
 def test_large_indexes_are_kept_by_what_the_labels_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
-    built = list[int]()
-    monkeypatch.setattr(label_search, "build_file", lambda *given: (built.append(1), build_file(*given)))
+    built = list[Path]()
+
+    def counted(path: Path, labels: Sequence[Label]) -> None:
+        built.append(path)
+        build_file(path, labels)
+
+    monkeypatch.setattr(label_search, "build_file", counted)
     for labels, expected in ((LABELS[:1], 0), (LABELS, 1), (LABELS, 1), (LABELS[:3], 2), (LABELS[1:], 3)):
         search = kept_index(labels, fewest=2)
         assert search(labels[-1].name)[0] == len(labels) - 1

@@ -24,4 +24,4 @@ def test_a_change_is_an_alarm(run: Command, desk: Path) -> None:
     assert (version["documents"], version["signals"]["unsure"]["alarm"]) == (700, True)
     assert run("monitor", logs[0]).out.splitlines()[-1] == "nothing to show before 700 documents"
     missing = run("monitor", "missing.jsonl")
-    assert (missing.code, missing.err) == (2, "tagwright: missing.jsonl: cannot be read (No such file or directory)\n")
+    assert (missing.code, missing.err) == (2, "tagwright: missing.jsonl: No such file or directory\n")
