@@ -61,7 +61,7 @@ def test_decisions_belong_to_the_text_that_was_reviewed(tmp_path: Path, caplog: 
     with pytest.raises(InputError, match="has no decision on any of these documents and labels"):
         apply_reviews(Run.from_rows([[], []]), [now[0], now[2]], LABELS, file)
     with closing(ReviewFile(file)) as opened:
-        (taxes,) = ReviewedDocuments(opened).add(now[:1]).ids
+        (taxes,), *_ = ReviewedDocuments(opened).add(now[:1])
     reviewed(file, (taxes, "wasp", "ann", "reject"))
     for documents in (now, [replace(now[0], id=taxes)]):  # as they are given, and as they are exported
         right, judged = apply_reviews(Run.from_rows([[] for _ in documents]), documents, LABELS, file)

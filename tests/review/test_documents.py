@@ -58,7 +58,7 @@ def test_documents_are_told_apart_by_id_and_text_alone(given_: list[tuple[str, s
     file = ReviewFile(":memory:")
     documents = [Document(id_, text) for id_, text in given_]
     stored = ReviewedDocuments(file)
-    ids = stored.add(documents).ids
+    ids, *_ = stored.add(documents)
     cleaned = [(id_, " ".join(clean(text).split())) for id_, text in given_]
     assert len(set(ids)) == len(set(cleaned)) == len(stored)
     assert dict(zip(cleaned, ids, strict=True)) == dict(reversed([*zip(cleaned, ids, strict=True)]))

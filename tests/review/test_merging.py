@@ -105,7 +105,7 @@ def test_decisions_stay_with_their_texts(north: Path, tmp_path: Path) -> None:
     """Both offices have an id 1, of other texts; the second has also the text of the first, with an id of its own."""
     other = review(tmp_path / "other.sqlite", [HIVES, BEES], ("Ben", "accept", "1", "hive"))
     with closing(ReviewFile(other)) as file:
-        (own,) = ReviewedDocuments(file).add([BEES]).ids
+        (own,), *_ = ReviewedDocuments(file).add([BEES])
         Decisions(file).add_all([Decision(reviewer="Ben", action="accept", document=own, label="honey")])
     found = merged(north, other)
     assert (found.documents, found.decisions) == (1, 2)

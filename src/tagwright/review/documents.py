@@ -26,18 +26,6 @@ class Entry(NamedTuple):
     title: str
 
 
-class Added(NamedTuple):
-    """The outcome of `ReviewedDocuments.add`.
-
-    ids: the id under which the review has each document, in order. new: number of documents that it did not have.
-    changed: ids of new documents that it had already, with another text.
-    """
-
-    ids: list[str]
-    new: int
-    changed: list[str]
-
-
 class ReviewedDocuments:
     """The documents of a review in order of arrival. A document is its id and its text: neither ever changes.
 
@@ -48,8 +36,12 @@ class ReviewedDocuments:
     def __init__(self, file: ReviewFile) -> None:
         self._file = file
 
-    def add(self, documents: Iterable[Document]) -> Added:
-        """Store the documents that are not known."""
+    def add(self, documents: Iterable[Document]) -> tuple[list[str], int, list[str]]:
+        """Store the documents that are not known.
+
+        Returns the id under which the review has each document, in order; the number of documents that it did not have;
+        the ids of those of them that it had already, with another text.
+        """
         before, rest = len(self), iter(documents)
         ids, changed = list[str](), list[str]()
         while batch := list(islice(rest, 500)):
@@ -60,7 +52,7 @@ class ReviewedDocuments:
             self._insert(renamed.values())
             ids += [id_ or renamed[row].id for row, id_ in enumerate(stored_ids)]
             changed += dict.fromkeys(batch[row].id for row in renamed)
-        return Added(ids, len(self) - before, changed)
+        return ids, len(self) - before, changed
 
     def find(self, document: Document) -> str | None:
         """Return the id under which a document is stored with this text; None if it is unknown or has only others."""

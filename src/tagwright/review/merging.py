@@ -66,9 +66,9 @@ def merge(file: ReviewFile, path: Path, reviewer: str = "") -> Merged:
     """
     (others, events), merged = _read_other_review(path, reviewer), Merged()
     documents, decisions = ReviewedDocuments(file), Decisions(file)
-    added = documents.add([replace(document, id=documents.first_id(document)) for document in others])
-    merged.documents = added.new
-    ids = dict(zip((document.id for document in others), added.ids, strict=True))
+    renamed = [replace(document, id=documents.first_id(document)) for document in others]
+    own_ids, merged.documents, _ = documents.add(renamed)
+    ids = dict(zip((document.id for document in others), own_ids, strict=True))
     here = [
         replace(event, document=ids.get(event.document, event.document), reviewer=decisions.name_of(event.reviewer))
         for event in events

@@ -184,12 +184,12 @@ def open_review(model: ServedModel, options: ServerOptions, reading: Mapping[str
     review = Review(model, file, options.random_share, options.order, options.blind_share, options.show)
     known = model.tagger.vocabulary.has
     sources = open_sources(*options.documents, is_label=known, **reading) if options.documents else ()
-    added = review.documents.add(document for _, documents in sources for _, document in documents)
-    if added.changed:
+    *_, changed = review.documents.add(document for _, documents in sources for _, document in documents)
+    if changed:
         _log.warning(
             "%s in %s with another text, so the new texts are documents of their own (first: %s)",
-            f"{plural(len(added.changed), 'id')} {'is' if len(added.changed) == 1 else 'are'} known", options.reviews,
-            show(added.changed[0]),
+            f"{plural(len(changed), 'id')} {'is' if len(changed) == 1 else 'are'} known", options.reviews,
+            show(changed[0]),
         )  # fmt: skip
     return review
 
@@ -222,7 +222,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
         text = clean(content["text"]).strip()  # as it is read again
         id_ = clean(content.get("document_id") or "") or text_id(text)
         documents.append(Document(id_, abstract=text, metadata=sent_metadata(content.get("metadata", {}))))
-    ids = ReviewedDocuments(file).add(documents).ids
+    ids, *_ = ReviewedDocuments(file).add(documents)
     for content, id_ in zip(sent, ids, strict=True):
         subjects = [subject["uri"] for subject in content.get("subjects", ())]
         subject_count += len(subjects)
