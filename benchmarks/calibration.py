@@ -195,7 +195,7 @@ def bins(names: Sequence[str]) -> dict[str, dict[str, list[list[float]]]]:
 
 
 def _rounded_bins(sure: Doubles, right: Mask) -> list[list[float]]:
-    return [[each.suggestions, round(each.confidence, 4), round(each.right, 4)] for each in reliability(sure, right)]
+    return [[count, round(mean, 4), round(share, 4)] for count, mean, share in reliability(sure, right)]
 
 
 def few() -> None:
@@ -244,7 +244,7 @@ def _few_table(task: corpora.Scored, known: Sequence[Document], stages: tuple[st
 def calibration_error(confidence: Doubles, right: Mask) -> float:
     """ECE of suggestions, see `tagwright.evaluation.calibration`."""
     bins = reliability(confidence, right)
-    return sum(each.suggestions * abs(each.confidence - each.right) for each in bins) / max(1, len(confidence))
+    return sum(count * abs(mean - share) for count, mean, share in bins) / max(1, len(confidence))
 
 
 def _few_error(tasks: Sequence[tuple[Doubles, Mask]], model: tuple[tuple[float, ...], float]) -> float:

@@ -43,7 +43,7 @@ def measured(confidence: Doubles, right: Mask) -> dict[str, float]:
 
 def calibration_error(confidence: Doubles, right: Mask) -> float:
     bins = reliability(confidence, right)
-    return sum(each.suggestions * abs(each.confidence - each.right) for each in bins) / max(1, len(right))
+    return sum(count * abs(mean - share) for count, mean, share in bins) / max(1, len(right))
 
 
 @given(PAIRS, st.integers(1, 12))
@@ -58,9 +58,9 @@ def test_the_bins_of_a_diagram_are_those_of_a_plain_loop(pairs: list[tuple[float
     )
     confidence, right_ = arrays(pairs)
     points = list(reliability(confidence, right_, bins))
-    assert sum(point.suggestions for point in points) == len(pairs)
-    assert [point.suggestions for point in points] == [len(inside[each]) for each in sorted(inside)]
-    assert sum(p.suggestions * abs(p.confidence - p.right) for p in points) == pytest.approx(expected * len(pairs))
+    assert sum(count for count, *_ in points) == len(pairs)
+    assert [count for count, *_ in points] == [len(inside[each]) for each in sorted(inside)]
+    assert sum(count * abs(mean - share) for count, mean, share in points) == pytest.approx(expected * len(pairs))
     assert measured(confidence, right_)["ECE"] == pytest.approx(calibration_error(confidence, right_))
 
 
@@ -96,9 +96,9 @@ def test_augrc_is_what_auroc_and_accuracy_make_it(pairs: list[tuple[float, bool]
 
 @given(PAIRS)
 def test_risk_and_coverage_are_those_of_each_threshold(pairs: list[tuple[float, bool]]) -> None:
-    curve = risk_coverage(*arrays(pairs))
-    assert curve.threshold.tolist() == sorted({sure for sure, _ in pairs}, reverse=True)
-    for threshold, coverage, risk in zip(curve.threshold, curve.coverage, curve.risk, strict=True):
+    levels, *shares = risk_coverage(*arrays(pairs))
+    assert levels.tolist() == sorted({sure for sure, _ in pairs}, reverse=True)
+    for threshold, coverage, risk in zip(levels, *shares, strict=True):
         accepted = [right for sure, right in pairs if sure >= threshold]
         assert coverage == pytest.approx(len(accepted) / len(pairs))
         assert risk == pytest.approx(accepted.count(False) / len(accepted))
@@ -148,7 +148,7 @@ def test_nothing_is_said_of_no_suggestions() -> None:
     assert assess(Judged.of(empty, np.zeros(0), Run.from_rows([[0], [1]]))) is None
     nothing, none = np.zeros(0), np.zeros(0, np.bool_)
     assert measured(nothing, none) == {"Brier": 0, "ECE": 0, "AURC": 0, "AUGRC": 0}
-    assert not len(risk_coverage(nothing, none).risk)
+    assert not any(map(len, risk_coverage(nothing, none)))
 
 
 def test_thresholds_are_those_of_all_suggestions_and_of_the_first_ten() -> None:

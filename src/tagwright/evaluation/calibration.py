@@ -58,26 +58,6 @@ class Judged:
         return Judged(self.gold_counts, rows, ranks, self.confidence[first], self.right[first])
 
 
-class ReliabilityBin(NamedTuple):
-    """Suggestions of similar confidence: their number, their mean confidence, and the share that is right, 0 to 1."""
-
-    suggestions: int
-    confidence: float
-    right: float
-
-
-class RiskCoverage(NamedTuple):
-    """A curve of selective prediction, with a point for each different confidence.
-
-    threshold: (points,) falling; suggestions with at least this confidence are accepted. coverage: (points,) the share
-    of all suggestions that is accepted. risk: (points,) the share of the accepted that is wrong.
-    """
-
-    threshold: Doubles
-    coverage: Doubles
-    risk: Doubles
-
-
 class Threshold(NamedTuple):
     """A confidence threshold for accepting suggestions that bounds the expected loss of a document.
 
@@ -98,13 +78,13 @@ class Threshold(NamedTuple):
 class Calibration:
     """The evaluation of the confidences of a run.
 
-    measures: name -> score; lower is better. reliability: bins by rising confidence. risk_coverage: the curve of
-    selective prediction. thresholds: for accepting suggestions.
+    measures: name -> score; lower is better. reliability, risk_coverage: as these functions return them. thresholds:
+    for accepting suggestions.
     """
 
     measures: Mapping[str, Score]
-    reliability: tuple[ReliabilityBin, ...]
-    risk_coverage: RiskCoverage
+    reliability: tuple[tuple[int, float, float], ...]
+    risk_coverage: tuple[Doubles, Doubles, Doubles]
     thresholds: tuple[Threshold, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -186,32 +166,35 @@ def equal_mass_bins(confidence: Doubles, bins: int = BINS) -> Longs:
     return np.asarray(np.searchsorted(np.sort(confidence), confidence) * bins // max(1, len(confidence)), np.int64)
 
 
-def reliability(confidence: Doubles, right: Mask, bins: int = BINS) -> Iterator[ReliabilityBin]:
+def reliability(confidence: Doubles, right: Mask, bins: int = BINS) -> Iterator[tuple[int, float, float]]:
     """Yield the bins of the calibration error that are not empty, by rising confidence: a reliability diagram.
 
+    Of each bin: the number of suggestions, their mean confidence, and the share that is right, from 0 to 1.
+
     >>> list(reliability(np.array([0.75, 0.25]), np.array([True, False]), bins=2))[1]
-    ReliabilityBin(suggestions=1, confidence=0.75, right=1.0)
+    (1, 0.75, 1.0)
     """
     numbers = equal_mass_bins(confidence, bins)
     for number in np.unique(numbers):
         inside = numbers == number
-        yield ReliabilityBin(int(inside.sum()), float(confidence[inside].mean()), float(right[inside].mean()))
+        yield int(inside.sum()), float(confidence[inside].mean()), float(right[inside].mean())
 
 
-def risk_coverage(confidence: Doubles, right: Mask) -> RiskCoverage:
+def risk_coverage(confidence: Doubles, right: Mask) -> tuple[Doubles, Doubles, Doubles]:
     """Return the curve of selective prediction (El-Yaniv & Wiener 2010): the most confident suggestions come first.
 
-    confidence, right: (suggestions,).
+    confidence, right: (suggestions,). Returned are, with a point for each different confidence, (points,) falling
+    thresholds: suggestions with at least this confidence are accepted; coverage: the share of all suggestions that is
+    accepted; risk: the share of the accepted that is wrong.
 
     First one right label, then two of equal confidence, one of them wrong.
 
-    >>> curve = risk_coverage(np.array([0.5, 0.9, 0.5]), np.array([False, True, True]))
-    >>> curve.threshold.tolist(), curve.coverage.round(2).tolist(), curve.risk.round(2).tolist()
-    ([0.9, 0.5], [0.33, 1.0], [0.0, 0.33])
+    >>> [part.round(2).tolist() for part in risk_coverage(np.array([0.5, 0.9, 0.5]), np.array([False, True, True]))]
+    [[0.9, 0.5], [0.33, 1.0], [0.0, 0.33]]
     """
     order, ends = surest_first(confidence)
     wrong, accepted = np.cumsum(~right[order])[ends], ends + 1.0
-    return RiskCoverage(confidence[order][ends], accepted / max(1, len(confidence)), wrong / accepted)
+    return confidence[order][ends], accepted / max(1, len(confidence)), wrong / accepted
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.evaluation.test_tables import COMPARISON, HALF, SCORES
 
-from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
+from tagwright.evaluation.calibration import Calibration, Threshold
 from tagwright.evaluation.report.page import (
     SLICES,
     comparison_page,
@@ -36,8 +36,8 @@ EVIL = '<script>alert("x")</script>'
 NOTES = {EVIL: EVIL}
 CONFIDENT = Calibration(
     {"ECE@5": HALF, "AURC": HALF},
-    (ReliabilityBin(20, 0.25, 0.5),),
-    RiskCoverage(np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
+    ((20, 0.25, 0.5),),
+    (np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
     (Threshold("missed", 0.3, 100, 0.25, 4.0),),
 )
 
@@ -124,9 +124,9 @@ def test_a_bin_of_the_reliability_diagram_lies_at_its_confidence_and_share() -> 
 
 
 def test_the_risk_coverage_curve_goes_through_its_points_and_keeps_its_last_when_it_is_thinned() -> None:
-    assert 'points="180.0,260.0 310.0,195.0"' in risk_coverage_plot(CONFIDENT.risk_coverage)
+    assert 'points="180.0,260.0 310.0,195.0"' in risk_coverage_plot(*CONFIDENT.risk_coverage[1:])
     share = np.arange(1, 1001) / 1000
-    points = re.findall(r'points="(.*?)"', risk_coverage_plot(RiskCoverage(1 - share, share, share)))[0].split()
+    points = re.findall(r'points="(.*?)"', risk_coverage_plot(share, share))[0].split()
     assert len(points) <= 201
     assert points[-1] == "310.0,0.0"
 

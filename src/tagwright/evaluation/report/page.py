@@ -166,7 +166,7 @@ def missed_section(missed: Sequence[tuple[str, LabelScore]]) -> str:
 
 def calibration_section(calibration: Calibration) -> str:
     """Return a section with the measures of confidences, their two curves, and thresholds."""
-    curves = reliability_plot(calibration.reliability) + risk_coverage_plot(calibration.risk_coverage)
+    curves = reliability_plot(calibration.reliability) + risk_coverage_plot(*calibration.risk_coverage[1:])
     measures = _place_beside(interval_table(calibration.measures), _terms(meanings(calibration.measures)))
     note = (
         "<p>Which suggestions to accept, so that a further document of the same kind is expected to keep a bound. This "

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.tables import percent, percent_interval
+from tagwright.types import Doubles
 
 _BAR_WIDTH, _BAR_HEIGHT = 1000, 14
 "Size of the drawing of an interval, in SVG units; it is stretched to the available width."
@@ -49,7 +49,7 @@ def _interval(score: Score, x: Callable[[float], str]) -> str:
     )
 
 
-def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
+def reliability_plot(bins: Sequence[tuple[int, float, float]]) -> str:
     """Draw a dot for each bin at its mean confidence (x) and its share of right suggestions (y)."""
     dots = "".join(
         f'<circle cx="{_x(confidence)}" cy="{_y(right)}" r="4" fill="{_COLOUR}"><title>'
@@ -60,11 +60,11 @@ def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
     return _share_plot("Reliability", "confidence, %", "right suggestions, %", diagonal + dots)
 
 
-def risk_coverage_plot(curve: RiskCoverage) -> str:
+def risk_coverage_plot(coverage: Doubles, risk: Doubles) -> str:
     """Draw the share of wrong suggestions (y) among the most confident ones, for every share that is accepted (x)."""
-    steps = range(0, len(curve.risk), max(1, -(-len(curve.risk) // 200)))  # more than 200 points are not seen
-    drawn = sorted({*steps, len(curve.risk) - 1})
-    points = " ".join(f"{_x(float(curve.coverage[i]))},{_y(float(curve.risk[i]))}" for i in drawn)
+    steps = range(0, len(risk), max(1, -(-len(risk) // 200)))  # more than 200 points are not seen
+    drawn = sorted({*steps, len(risk) - 1})
+    points = " ".join(f"{_x(float(coverage[i]))},{_y(float(risk[i]))}" for i in drawn)
     line = f'<polyline points="{points}" fill="none" stroke="{_COLOUR}" stroke-width="2"/>'
     return _share_plot(
         "Risk and coverage, most confident first", "accepted suggestions, %", "wrong among them, %", line
