@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import CurrentDecisions, Decision, DocumentState, Verdict, balance, verdicts_by_label
 from tagwright.review.file import ReviewFile
-from tagwright.review.recall import Recall, RightLabels, estimate_recall
+from tagwright.review.recall import Recall, estimate_recall
 
 
 class Difference(NamedTuple):
@@ -34,8 +34,8 @@ class Statistics:
 
     documents: number of documents with a verdict. done: number of documents finished by a reviewer. blind: number of
     those that were reviewed blind, and have labels; a text under several ids counts once. verdicts: number of current
-    verdicts. accepted_share: share of accepted suggestions among those with a verdict; None without one. right: how the
-    right labels were found. recall: estimated share of the right labels among the first candidates that are suggested.
+    verdicts. accepted_share: share of accepted suggestions among those with a verdict; None without one. right: see
+    `Decisions.right_labels`. recall: estimated share of the right labels among the first candidates that are suggested.
     kappa: pair of reviewers -> Cohen's kappa. alpha: Krippendorff's alpha.
     """
 
@@ -44,7 +44,7 @@ class Statistics:
     blind: int
     verdicts: int
     accepted_share: float | None
-    right: RightLabels
+    right: Mapping[str, int]
     recall: Recall | None
     kappa: Mapping[tuple[str, str], float | None]
     alpha: float | None
@@ -190,8 +190,11 @@ class Decisions:
                             drawn.append((event.drawn_from, is_right))
         return estimate_recall(right, finished, drawn)
 
-    def right_labels(self) -> RightLabels:
-        """Count the right labels of documents with suggestions by how they were found."""
+    def right_labels(self) -> dict[str, int]:
+        """Count the right labels of documents with suggestions: "total", and those "suggested" or "added" by hand.
+
+        The remaining ones were candidates drawn at random.
+        """
         total, suggested, added = 0, 0, 0
         with self._up_to_date() as current:
             for document, state in current.states.items():
@@ -203,7 +206,7 @@ class Decisions:
                     total += 1
                     suggested += any(each.rank is not None and each.drawn_from is None for each in found)
                     added += all(each.rank is None for each in found)
-        return RightLabels(total, suggested, added)
+        return {"total": total, "suggested": suggested, "added": added}
 
     def uses(self) -> Mapping[str, int]:
         """Return label -> number of documents that have it."""

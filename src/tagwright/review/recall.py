@@ -18,17 +18,6 @@ RANDOM_SHARE = 0.2
 "Share of the documents for which a candidate is drawn."
 
 
-class RightLabels(NamedTuple):
-    """How the right labels were found. total: their number; suggested, added: as suggestions, by hand.
-
-    The remaining ones were candidates drawn at random.
-    """
-
-    total: int
-    suggested: int
-    added: int
-
-
 class Recall(NamedTuple):
     """Estimated share of the right labels among the first candidates that are shown as suggestions.
 
@@ -41,18 +30,18 @@ class Recall(NamedTuple):
     drawn: int
 
 
-def describe_right(right: RightLabels) -> str:
-    """Say how the right labels so far were found.
+def describe_right(total: int, suggested: int, added: int) -> str:
+    """Say how the right labels so far were found: as suggestions, by hand, the others as candidates drawn at random.
 
-    >>> describe_right(RightLabels(total=4, suggested=3, added=1))
+    >>> describe_right(total=4, suggested=3, added=1)
     'of the 4 right labels so far, 75% were suggested; 1 was added by hand'
     """
-    if not right.total:
+    if not total:
         return "none so far"
-    share, drawn = 100 * right.suggested / right.total, right.total - right.suggested - right.added
+    share, drawn = 100 * suggested / total, total - suggested - added
     return (
-        f"of the {right.total:,} right labels so far, {share:.0f}% were suggested; {right.added:,} "
-        f"{_count_was(right.added)} added by hand{f', {drawn:,} {_count_was(drawn)} drawn at random' if drawn else ''}"
+        f"of the {total:,} right labels so far, {share:.0f}% were suggested; {added:,} "
+        f"{_count_was(added)} added by hand{f', {drawn:,} {_count_was(drawn)} drawn at random' if drawn else ''}"
     )
 
 

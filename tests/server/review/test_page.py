@@ -339,7 +339,7 @@ def test_a_verdict_on_a_suggestion_that_takes_a_click_is_one_on_a_suggestion(tmp
         ranks_of = {event.label: event.rank for event in review.decisions.current("d") if event.label}
         assert ranks_of == {seen: 10, found: None}
         assert review.decisions.judged() == {"d": {seen}}
-        assert review.decisions.statistics().right == (2, 1, 1)
+        assert review.decisions.statistics().right == {"total": 2, "suggested": 1, "added": 1}
 
 
 def test_suggestions_below_a_confidence_take_a_click_but_never_the_best(

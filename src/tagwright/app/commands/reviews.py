@@ -155,7 +155,6 @@ def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> Non
         content = {
             "all_documents": documents,
             **asdict(statistics),
-            "right": statistics.right._asdict(),
             "recall": recall,
             **({"gone": gone} if names else {}),
         }
@@ -168,7 +167,7 @@ def _show(opened: ReviewFile, names: Vocabulary | None, *, as_json: bool) -> Non
     if statistics.accepted_share is not None:
         accepted = f"{100 * statistics.accepted_share:.0f}% of the suggestions with a verdict were accepted"
     print(f"suggestions     {accepted}")
-    print(f"right labels    {describe_right(statistics.right)}")
+    print(f"right labels    {describe_right(**statistics.right)}")
     if statistics.recall:
         print(f"                {describe_recall(statistics.recall)}")
     print(f"agreement       Krippendorff's alpha of all reviewers {_number(statistics.alpha)}")
