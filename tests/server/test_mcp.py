@@ -32,7 +32,7 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult
 
-from tagwright.server.mcp import _Lines, tool_server
+from tagwright.server.mcp import tool_server, whole_lines
 
 BEES = "Honey bees visit apple orchards."
 
@@ -201,7 +201,11 @@ def test_without_the_option_no_tools_are_served() -> None:
 
 def test_half_a_character_is_replaced_over_http_and_on_standard_input() -> None:
     body = json.dumps(CALL).replace(BEES, "Honey bees \\ud800 visit apple orchards.")
-    line = _Lines(BytesIO(body.encode() + b"\n"), encoding="utf-8").readline()
+
+    async def first_line() -> str:
+        return await anext(whole_lines(BytesIO(body.encode() + b"\n")))
+
+    line = asyncio.run(first_line())
     assert json.loads(line)["params"]["arguments"]["text"] == "Honey bees \ufffd visit apple orchards."
     suggested = over_http({}, content=body).json()["result"]["structuredContent"]["suggestions"]
     assert [each["name"] for each in suggested] == ["Orchards", "Bees"]

@@ -6,10 +6,10 @@ They answer as the server's own interface does: by its functions, with its check
 import json
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextvars import ContextVar
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import anyio
 from mcp.server import Server
@@ -158,14 +158,13 @@ async def serve_stdio(model: ServedModel) -> None:
     """Answer on standard input and output until the input ends."""
     server = tool_server({model.id: model})
     await model.start()
-    requests = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
-    async with stdio_server(requests) as (sent, answers):
+    requests = whole_lines(sys.stdin.buffer)
+    async with stdio_server(cast("anyio.AsyncFile[str]", requests)) as (sent, answers):  # it only iterates over them
         await server.run(sent, answers, server.create_initialization_options())
     await model.stop()
 
 
-class _Lines(TextIOWrapper):
-    """Lines of JSON, in which halves of surrogate pairs are replaced as in all requests."""
-
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
-        return whole_json(super().readline(size))
+async def whole_lines(file: BinaryIO) -> AsyncIterator[str]:
+    """Yield lines of JSON, in which halves of surrogate pairs are replaced as in all requests."""
+    async for line in anyio.wrap_file(TextIOWrapper(file, encoding="utf-8", errors="replace")):
+        yield whole_json(line)
