@@ -28,7 +28,7 @@ from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.events import Action, Decision
 from tagwright.review.export import DOWNLOADS, export_lines, write_export
-from tagwright.review.file import DisplacedError, ReviewFile
+from tagwright.review.file import ReviewFile, StorageError
 from tagwright.types import Document, Label, Section
 
 DOCUMENTS = [
@@ -341,7 +341,7 @@ def test_nothing_is_written_to_a_file_that_is_not_in_its_place_any_more(
         Decisions(served).add_all([decision])
         displace(path, tmp_path / "copy.sqlite")
         before = path.read_bytes() if path.exists() else b""
-        with pytest.raises(DisplacedError, match="was replaced or removed"):
+        with pytest.raises(StorageError, match="was replaced or removed"):
             Decisions(served).add_all([decision])
         assert (path.read_bytes() if path.exists() else b"") == before
 

@@ -27,18 +27,14 @@ _TABLES = (
 
 
 class StorageError(TagwrightError):
-    """A file cannot be read or written. cause: the message of SQLite or of the system. path: the file."""
+    """A file cannot be read or written. cause: the message of SQLite or of the system. path: the file.
 
-    def __init__(self, cause: str, path: Path | str) -> None:
+    displaced: whether it was replaced or removed while it was open, so that what is written would be in no file.
+    """
+
+    def __init__(self, cause: str, path: Path | str, *, displaced: bool = False) -> None:
         super().__init__(f"{path}: cannot be used as a store of decisions ({cause})")
-        self.cause = cause
-
-
-class DisplacedError(StorageError):
-    """The file was replaced or removed while it was open: what is written would be in no file."""
-
-    def __init__(self, path: Path | str) -> None:
-        super().__init__("the file was replaced or removed while it was open; start the server again", path)
+        self.cause, self.displaced = cause, displaced
 
 
 class ReviewFile:
@@ -83,7 +79,7 @@ class ReviewFile:
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
         """Insert rows together, all of them or none, and return their numbers. They are on disk when this returns.
 
-        Raises DisplacedError as `check_in_place` does.
+        Raises StorageError as `check_in_place` does.
         """
         with self._in_turn():
             self.check_in_place()
@@ -96,9 +92,10 @@ class ReviewFile:
             return cursor.fetchall()
 
     def check_in_place(self) -> None:
-        """Raise DisplacedError where another file, or none, is in the place of the one that is open for writing."""
+        """Raise StorageError where another file, or none, is in the place of the one that is open for writing."""
         if not all(is_in_place(path, opened) for path, opened in self._opened):
-            raise DisplacedError(self.path)
+            problem = "the file was replaced or removed while it was open; start the server again"
+            raise StorageError(problem, self.path, displaced=True)
 
     def secret(self) -> bytes:
         """Return random bytes, drawn once for the file: every server of this file signs sessions with them."""

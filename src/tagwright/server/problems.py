@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tagwright.review.file import DisplacedError, StorageError
+from tagwright.review.file import StorageError
 from tagwright.server.current_request import get_current_request
 from tagwright.server.languages import Text
 
@@ -64,7 +64,7 @@ def read_each(items: Iterable[tuple[K, Any]], read: Callable[[K, Any], T]) -> di
 def not_stored(error: StorageError) -> Problem:
     """Return the problem of a failed write. Log the name of the file, which the answer does not give."""
     _log.error("%s", error)
-    if isinstance(error, DisplacedError):
+    if error.displaced:
         form = "The file of decisions was replaced or removed, so nothing is stored until the server is started again"
         return Problem(503, Text(form), "Not stored")
     return Problem(
