@@ -110,6 +110,13 @@ Unknown = Annotated[
     ),
 ]
 
+LabelFilter = Annotated[
+    Path | None,
+    typer.Option(help="Labels that do not count: positions of document and label, as in filter_labels_test.txt."),
+]
+Propensity = Annotated[
+    str, typer.Option(metavar="NAME|A,B", help="Constants of PSP: usual, wikipedia, amazon, or A,B.")
+]
 Measures = Annotated[
     str, typer.Option(metavar="NAMES", help="Measures to print, such as P@1,R@50; with --train also PSP@10.")
 ]
@@ -235,19 +242,6 @@ class Scoring(Conditions):
     qrels: Annotated[
         Path | None, typer.Option(help="Gold labels in TREC's qrels format, instead of the documents' own.")
     ] = None
-
-
-@dataclass(frozen=True)
-class Measuring(Scoring):
-    """Which documents and labels are scored, and how."""
-
-    label_filter: Annotated[
-        Path | None,
-        typer.Option(help="Labels that do not count: positions of document and label, as in filter_labels_test.txt."),
-    ] = None
-    propensity: Annotated[
-        str, typer.Option(metavar="NAME|A,B", help="Constants of PSP: usual, wikipedia, amazon, or A,B.")
-    ] = "usual"
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -15,12 +15,14 @@ from tagwright.app.arguments import (
     Docs,
     Json,
     LabelFile,
+    LabelFilter,
     Language,
     Measures,
-    Measuring,
+    Propensity,
     Quiet,
     Reading,
     Report,
+    Scoring,
     Train,
     refuse,
 )
@@ -35,7 +37,9 @@ def evaluate(
     docs: Docs,
     reading: Reading,
     chosen: Chosen,
-    scoring: Measuring,
+    scoring: Scoring,
+    label_filter: LabelFilter = None,
+    propensity: Propensity = "usual",
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.")] = None,
     train: Train = [],  # noqa: B006
     candidates: Annotated[
@@ -73,7 +77,7 @@ def evaluate(
             "candidates are ranked by a tagger, and --run names a run file; leave out one of them": run and candidates,
             "--output is where a tagger with thresholds is saved; add --tune f1": output and not tune,
             "--tune allows no --run, --train, --report, --per-label, --measures, --propensity": tune
-            and (run or train or report or per_label or measures or scoring.propensity != "usual"),
+            and (run or train or report or per_label or measures or propensity != "usual"),
             f"{output}: holds a saved tagger; choose another place, or tune that one: --model {output}": output
             and not itself
             and manifest_of(output),
@@ -87,7 +91,9 @@ def evaluate(
     tagger = None if run else inputs.fitted_tagger(chosen, corpus)
     labels = inputs.vocabulary(chosen) if tagger is None else tagger.vocabulary
     shown = shown_names.in_languages_of(corpus, chosen, labels)
-    task = evaluating.read_evaluation_set(corpus, shown, seen, **vars(scoring))
+    task = evaluating.read_evaluation_set(
+        corpus, shown, seen, **vars(scoring), label_filter=label_filter, propensity=propensity
+    )
     if run:
         suggested = evaluating.read_run(run, task, dataset.depth_for(names))
     else:
@@ -118,7 +124,9 @@ def evaluate(
 def compare(
     docs: Docs,
     reading: Reading,
-    scoring: Measuring,
+    scoring: Scoring,
+    label_filter: LabelFilter = None,
+    propensity: Propensity = "usual",
     labels: LabelFile = None,
     run: Annotated[list[Path], typer.Option(help="A run file; give two or more runs or taggers.")] = [],  # noqa: B006
     model: Annotated[list[Path], typer.Option(help="A saved tagger; may be repeated.")] = [],  # noqa: B006
@@ -150,7 +158,9 @@ def compare(
         vocabulary = shown_names.in_languages_of(corpus, chosen, inputs.vocabulary(chosen))
     else:
         vocabulary = dataset.union([tagger.vocabulary for tagger in taggers])
-    task = evaluating.read_evaluation_set(corpus, vocabulary, seen, **vars(scoring))
+    task = evaluating.read_evaluation_set(
+        corpus, vocabulary, seen, **vars(scoring), label_filter=label_filter, propensity=propensity
+    )
     suggested = [evaluating.read_run(file, task, depth) for file in run]
     tagged = zip(taggers, map(str, files[len(run) :]), strict=True)
     suggested += [dataset.tag_across_vocabularies(tagger, task, depth, file) for tagger, file in tagged]
