@@ -1,7 +1,7 @@
 """Measure rankings against gold labels: each measure is one formula, most of them one float64 per document.
 
 What the measures share is computed once: `Hits` for measures that count right ranks, `Gains` for those in which a rare
-label counts more, `AncestorOverlap` for those that count ancestors.
+label counts more, the overlap in `hierarchical` for those that count ancestors.
 
 A measure at k uses the first k ranks and divides by the most that k ranks could earn, so fewer suggestions are no
 advantage; only F1@k and the hierarchical measures count just the suggestions that are made. A document without gold
@@ -230,59 +230,37 @@ def ancestors(broader: Run) -> Any:
     return above
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AncestorOverlap:
-    """Sizes (documents,) of the set P^ of suggestions with all their ancestors, that of gold labels, G^, and both.
+def hierarchical(run: Run, gold: Run, above: Any, k: int) -> dict[str, tuple[Doubles, Doubles]]:
+    """hP@k, hR@k and hF@k, micro: (documents,) numerators and denominators (Kiritchenko et al. 2006).
 
-    Kiritchenko et al. 2006. suggested: |P^|. gold: |G^|. shared: |P^ and G^|.
+    With the set P^ of the first k suggestions and all their ancestors, and that of gold labels, G^, these are
+    |P^ and G^| over |P^|, |P^ and G^| over |G^|, and 2 |P^ and G^| over |P^| + |G^|. Each measure is the ratio of the
+    totals over all documents; hF is 2 hP hR / (hP + hR). above: (labels, labels), see `ancestors`.
+
+    A suggestion beside the right label earns the ancestors that both share. Micro-averaged as in the paper: a mean over
+    documents would let those with few labels high up count as much as those with many deep ones. Labels at the top
+    count too, as a thesaurus has no root that all labels share; where one has, the measures are higher.
+
+    Animals 0, birds 1 and robins 2 below them, fish 3 below animals. Robins are suggested, fish are right: of
+    {2, 1, 0} and {3, 0} only animals are in both.
+
+    >>> above = ancestors(Run.from_rows([[], [0], [1], [0]]))
+    >>> hierarchical(Run.from_rows([[2]]), Run.from_rows([[3]]), above, 1)
+    {'hP': (array([1.]), array([3.])), 'hR': (array([1.]), array([2.])), 'hF': (array([2.]), array([5.]))}
+
+    If animals are suggested for a second document, and right, the sets are of 3 and 1 labels that share one, and of 1
+    and 1 that share one: hP = (1 + 1) / (3 + 1), hR = (1 + 1) / (2 + 1), and hF = 2 hP hR / (hP + hR) = 4 / 7.
+
+    >>> for part, whole in hierarchical(Run.from_rows([[2], [0]]), Run.from_rows([[3], [0]]), above, 1).values():
+    ...     print(round(float(part.sum() / whole.sum()), 4))
+    0.5
+    0.6667
+    0.5714
     """
-
-    suggested: Doubles
-    gold: Doubles
-    shared: Doubles
-
-    @classmethod
-    def of(cls, run: Run, gold: Run, above: Any, k: int) -> Self:
-        """Count the first k suggestions. above: (labels, labels), see `ancestors`.
-
-        Animals 0, birds 1 and robins 2 below them, fish 3 below animals. Robins are suggested, fish are right: of
-        {2, 1, 0} and {3, 0} only animals are in both.
-
-        >>> above = ancestors(Run.from_rows([[], [0], [1], [0]]))
-        >>> AncestorOverlap.of(Run.from_rows([[2]]), Run.from_rows([[3]]), above, 1)
-        AncestorOverlap(suggested=array([3.]), gold=array([2.]), shared=array([1.]))
-        """
-        suggested, right = (_extend_upwards(part, above) for part in (run.top(k), gold))
-        shared = suggested.multiply(right)
-        return cls(*(np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in (suggested, right, shared)))
-
-    def precision(self) -> tuple[Doubles, Doubles]:
-        """hP@k, micro: (documents,) |P^ and G^| and |P^|; hP@k is the ratio of their totals over all documents.
-
-        A suggestion beside the right label earns the ancestors that both share. Micro-averaged as in Kiritchenko et al.
-        2006: a mean over documents would let those with few labels high up count as much as those with many deep ones.
-        Labels at the top count too, as a thesaurus has no root that all labels share; where one has, the measures are
-        higher.
-
-        Sets of 3 and 1 labels that share one, and of 1 and 1 that share one: hP = (1 + 1) / (3 + 1), hR = (1 + 1) / 2,
-        and hF = 2 hP hR / (hP + hR) = 1 / 1.5.
-
-        >>> overlap = AncestorOverlap(np.array([3.0, 1]), np.array([1.0, 1]), np.array([1.0, 1]))
-        >>> for part, whole in (overlap.precision(), overlap.recall(), overlap.f1()):
-        ...     print(round(float(part.sum() / whole.sum()), 4))
-        0.5
-        1.0
-        0.6667
-        """
-        return self.shared, self.suggested
-
-    def recall(self) -> tuple[Doubles, Doubles]:
-        """hR@k, micro: |P^ and G^| and |G^|, as in `precision`."""
-        return self.shared, self.gold
-
-    def f1(self) -> tuple[Doubles, Doubles]:
-        """hF@k, micro: 2 |P^ and G^| and |P^| + |G^|, whose ratio of totals is 2 hP hR / (hP + hR)."""
-        return 2 * self.shared, self.suggested + self.gold
+    suggested, right = (_extend_upwards(part, above) for part in (run.top(k), gold))
+    counted = (suggested, right, suggested.multiply(right))
+    made, wanted, shared = (np.asarray(labels.sum(axis=1), np.float64).ravel() for labels in counted)
+    return {"hP": (shared, made), "hR": (shared, wanted), "hF": (2 * shared, made + wanted)}
 
 
 def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:

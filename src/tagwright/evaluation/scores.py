@@ -18,7 +18,6 @@ from tagwright.evaluation import metrics
 from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import (
     PROPENSITIES,
-    AncestorOverlap,
     Gains,
     Hits,
     Propensity,
@@ -399,7 +398,7 @@ place in the next table that fits what it is computed from; in `STANDARD`, where
 # Kinds of measures by what they are computed from; "F1" and "answered" also need the number of suggestions.
 _ON_HITS = {"P": metrics.precision, "R": metrics.recall, "nDCG": metrics.ndcg, "success": metrics.success}
 _ON_GAINS = {"PSP": metrics.psp, "PSnDCG": metrics.psndcg}
-_ON_OVERLAP = {"hP": AncestorOverlap.precision, "hR": AncestorOverlap.recall, "hF": AncestorOverlap.f1}
+_ON_OVERLAP = ("hP", "hR", "hF")
 _MICRO = ("micro-F1", "micro-P")
 _MACRO = ("macro-F1", "macro-F1-tail")
 _SLICED = (*_ON_HITS, "F1", "answered", *_ON_GAINS)
@@ -424,12 +423,12 @@ def _fractions(inputs: MeasureInputs, names: Sequence[str], run: Run, gold: Run)
     on_gains = [name for name in names if split_measure(name)[0] in _ON_GAINS]
     hits = Hits.of(run, gold, greatest_k(names))
     gains = None if inputs.reward is None else Gains.of(run, gold, inputs.reward, greatest_k(on_gains))
-    overlap = cache(partial(AncestorOverlap.of, run, gold, inputs.above))  # once for each k
+    overlap = cache(partial(metrics.hierarchical, run, gold, inputs.above))  # once for each k
 
     def fraction(name: str) -> tuple[Doubles, Doubles]:
         kind, k = split_measure(name)
         if kind in _ON_OVERLAP:
-            return _ON_OVERLAP[kind](overlap(k))
+            return overlap(k)[kind]
         if gains is not None and kind in _ON_GAINS:
             return _ON_GAINS[kind](gains, k)
         if kind in _MICRO:
