@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tagwright.readers.documents.annotation_tools import Shown, tool_lines
+from tagwright.readers.documents.annotation_tools import tool_lines
 from tagwright.types import Document
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,7 +145,7 @@ def check_servers(source: str) -> None:
 
 def check_interface(source: str) -> None:
     """Check an interface of Label Studio against the tasks that are made for it."""
-    pairs = [(Document("d", "Bees", "They fly."), [Shown("bees", "Bees", 0.5)])]
+    pairs = [(Document("d", "Bees", "They fly."), [("bees", "Bees", 0.5)])]
     (task,) = json.loads("".join(tool_lines("label_studio", pairs)))
     tags = ElementTree.fromstring(source)
     (choices,), result = tags.iter("Choices"), task["predictions"][0]["result"][0]

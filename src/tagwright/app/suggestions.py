@@ -101,7 +101,7 @@ def _name_for_tools(tagged: Tagged, naming: Naming) -> Iterator[tuple[Document, 
     for document, suggested in tagged:
         sure = [squash_score(each.score) if each.confidence is None else each.confidence for each in suggested]
         named = zip(naming.named(document, suggested), sure, strict=True)
-        yield document, [Shown(each.id, name, confidence) for (each, _, name, _), confidence in named]
+        yield document, [(each.id, name, confidence) for (each, _, name, _), confidence in named]
 
 
 def _texts(tagged: Tagged, tagger: Tagger, naming: Naming) -> Iterator[str]:

@@ -17,7 +17,7 @@ from tagwright.data.records import to_record
 from tagwright.data.subjects import read_reference, relabel_document, with_sources
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, option
-from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
+from tagwright.readers.documents.annotation_tools import AnnotationTool, tool_lines
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.lines import table_lines
 from tagwright.readers.workbooks import write_workbook
@@ -120,8 +120,8 @@ def export_lines(
         return _annif(file, labels, replace_gone=replace_gone)
     if output in ("label_studio", "argilla"):
         every = _in_vocabulary(file, labels, labelled_documents(file), replace_gone=replace_gone)
-        named = ((each, [(id_, labels[id_].name if labels else id_) for id_ in each.labels]) for each, _ in every)
-        return tool_lines(output, ((document, [Shown(*pair, 1.0) for pair in pairs]) for document, pairs in named))
+        named = ((each, [(id_, labels[id_].name if labels else id_, 1.0) for id_ in each.labels]) for each, _ in every)
+        return tool_lines(output, named)
     if output in ("jsonl", "blind"):
         blind = {id_: named for id_, named in Decisions(file).blind().items() if named}
         documents = _to_train_on(file, labels) if output == "jsonl" else labelled_documents(file, labels, blind)

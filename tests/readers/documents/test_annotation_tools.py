@@ -10,7 +10,7 @@ import pytest
 from tests.readers.reading import read
 
 from tagwright.errors import InputError
-from tagwright.readers.documents.annotation_tools import AnnotationTool, Shown, tool_lines
+from tagwright.readers.documents.annotation_tools import AnnotationTool, tool_lines
 from tagwright.readers.documents.jsonl import read_json
 from tagwright.readers.limits import Reading
 from tagwright.types import Document
@@ -113,7 +113,7 @@ def test_what_the_tools_do_not_write_is_refused(record: Any, problem: str, tmp_p
     assert problem in str(error.value).replace('"', "'")
 
 
-SUGGESTED = [Shown("bees", "Bees & wasps", 0.75), Shown("tax", "Tax law", 0.25)]
+SUGGESTED = [("bees", "Bees & wasps", 0.75), ("tax", "Tax law", 0.25)]
 
 
 def test_tasks_of_label_studio_have_predictions() -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tagwright.core.checked import show
 from tagwright.readers.account import say_unused
@@ -19,12 +19,8 @@ from tagwright.types import Document
 AnnotationTool: TypeAlias = Literal["label_studio", "argilla"]
 
 
-class Shown(NamedTuple):
-    """A suggestion as the tools show it. score: from 0 to 1."""
-
-    id: str
-    name: str
-    score: float
+Shown: TypeAlias = tuple[str, str, float]
+"A suggestion as the tools show it: id, name, and score from 0 to 1."
 
 
 def tool_lines(tool: AnnotationTool, suggested: Iterable[tuple[Document, Sequence[Shown]]]) -> Iterator[str]:
@@ -42,13 +38,10 @@ def _to_task(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
 
     The task holds the labels to choose from: `<Choices value="$suggestions">` shows them, with ids as aliases.
     """
-    ids = [label.id for label in suggested]
-    choices = [
-        {"value": label.name, "alias": label.id, "html": f"{escape(label.name)} ({label.score:.2f})"}
-        for label in suggested
-    ]
+    ids = [id_ for id_, *_ in suggested]
+    choices = [{"value": name, "alias": id_, "html": f"{escape(name)} ({score:.2f})"} for id_, name, score in suggested]
     result = {"from_name": "labels", "to_name": "text", "type": "choices", "value": {"choices": ids}}
-    mean = sum(label.score for label in suggested) / max(1, len(suggested))
+    mean = sum(score for *_, score in suggested) / max(1, len(suggested))
     prediction = {"model_version": "tagwright", "score": round(mean, 4), "result": [result] if ids else []}
     return {"data": {**_texts(document), "suggestions": choices}, "predictions": [prediction]}
 
@@ -56,7 +49,7 @@ def _to_task(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
 def _to_record(document: Document, suggested: Sequence[Shown]) -> dict[str, Any]:
     """Return a record of argilla with a suggestion for the question `labels`, as `records.from_json` reads it."""
     fields = {name: text for name, text in _texts(document).items() if name != "id"}
-    labels = {"value": [label.id for label in suggested], "score": [round(label.score, 4) for label in suggested]}
+    labels = {"value": [id_ for id_, *_ in suggested], "score": [round(score, 4) for *_, score in suggested]}
     suggestions = {"labels": {**labels, "agent": "tagwright"}} if suggested else {}
     return {
         "id": document.id, "fields": fields, "metadata": {}, "suggestions": suggestions, "responses": {}, "vectors": {},
