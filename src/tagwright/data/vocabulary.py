@@ -412,17 +412,19 @@ class Vocabulary(Sequence[Label]):
         {'mercury': ['1', '2']}
         """
         unknown = {name: _fold_name(name) for name in names if self.resolve(name) is None}
-        shared = {folded: list[str]() for folded in unknown.values() if self._is_name(folded)}
-        for label in self if shared else ():
-            for folded in shared.keys() & set(map(_fold_name, label.all_names)):
-                shared[folded].append(label.id)
-        return {name: shared[folded] for name, folded in unknown.items() if len(shared.get(folded, ())) > 1}
-
-    def _is_name(self, folded: str) -> bool:
-        """Whether a label has this folded name in any language."""
-        labels = self._labels
-        names = labels.named(folded, _fold_name) if isinstance(labels, StoredLabels) else [folded in self._names]
-        return any(names) or folded in self._names_by_language
+        places, shared = {folded: set[int]() for folded in unknown.values()}, set[str]()
+        for folded, found in places.items():
+            if isinstance(self._labels, StoredLabels):
+                found |= {label for label, _ in self._labels.named(folded, _fold_name)}
+            elif self._names.get(folded, -1) is None:
+                shared.add(folded)
+            if self._names_by_language.get(folded, -1) is None:
+                shared.add(folded)
+        for place, label in enumerate(self if shared else ()):
+            for folded in shared.intersection(map(_fold_name, label.all_names)):
+                places[folded].add(place)
+        several = {name: sorted(places[folded]) for name, folded in unknown.items() if len(places[folded]) > 1}
+        return {name: [self.ids[place] for place in found] for name, found in several.items()}
 
     def _tagged(self) -> Iterator[tuple[int, str, str]]:
         """The position of the label, the code and the name of each name whose language is known."""
