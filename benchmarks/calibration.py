@@ -206,8 +206,7 @@ def few() -> None:
         print(f"{name:6} {len(own)} small vocabularies: ECE@5 {_few_error(own, model):.3f}", flush=True)
     weights, intercept = _few_model([table for each in tables.values() for table in each])
     path, content = Path(tagwright.combining.__file__).parent / FILE, {**read_packaged(FILE)}
-    named = {key: round(weight, 5) for key, weight in zip(FEW_FEATURES, weights, strict=True)}
-    content["models"] = {**content["models"], "few": {"weights": named, "intercept": round(intercept, 5)}}
+    content["models"] = {**content["models"], "few": _named_weights(FEW_FEATURES, weights, intercept)}
     with replace_file(path) as file:
         file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
@@ -408,15 +407,13 @@ def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict
             name: {corpus: round(row["ECE@5"]["value"], 3) for corpus, row in rows.items()}
             for name, rows in measured_.items()
         },
-        "models": {
-            name: {
-                "weights": {key: round(weight, 5) for key, weight in zip(FEATURES, weights, strict=True)},
-                "intercept": round(intercept, 5),
-            }
-            for name, (weights, intercept) in models.items()
-        }
-        | {"few": few_labels},
+        "models": {name: _named_weights(FEATURES, *model) for name, model in models.items()} | {"few": few_labels},
     }
+
+
+def _named_weights(names: Sequence[str], weights: Sequence[float], intercept: float) -> dict[str, Any]:
+    rounded = {name: round(weight, 5) for name, weight in zip(names, weights, strict=True)}
+    return {"weights": rounded, "intercept": round(intercept, 5)}
 
 
 def _keep(path: Path, found: Mapping[str, Any]) -> None:

@@ -156,7 +156,7 @@ def ranked(task: Task, row: Row) -> Run:
 def supervised(task: Task, papers: int) -> Run:
     """What Parabel says of each fold of dev that has learnt from the gold labels of so many papers outside of it."""
     rng = np.random.default_rng(0)
-    config = futex.Config(suggestions=rows.DEPTH + 1, min_papers=2 if papers < 1000 else 5)
+    config = futex.Config(min_papers=2 if papers < 1000 else 5)
     first, fold = len(task.train), rng.integers(FOLDS, size=len(task.dev))
     parts = []
     for number in range(FOLDS):
@@ -165,6 +165,7 @@ def supervised(task: Task, papers: int) -> Run:
         chosen = np.sort(rng.permutation(able)[:papers])
         documents = Corpus.of(task.everything[int(place)] for place in chosen)
         bag, features = futex.bag_of_words(documents, config)
-        trees = futex.classifier(task.labels, bag, features, task.gold_everywhere.take(chosen), config)
+        learnt = fit_trees(features, task.gold_everywhere.take(chosen), len(task.labels))
+        trees = Trees(task.labels, bag, learnt, rows.DEPTH + 1)
         parts.append(trees([task.dev[place] for place in np.flatnonzero(fold == number).tolist()]))
     return Run.concat(parts).take(np.argsort(np.argsort(fold, kind="stable")))
