@@ -94,6 +94,8 @@ class DescriptionRetriever(Retriever):
         self.labels, self.documents, self.texts, self.weights = labels, documents, texts, weights
         self.keywords, self.options = keywords or {}, options
         self.search = search
+        if texts is None and weights is None:
+            raise ValueError("neither texts nor classifier weights: nothing to compare documents with")
         if texts and search is None:
             self.search = Search(self._encode(self.label_texts(labels)), "auto")
 

@@ -187,14 +187,14 @@ class ReviewPages:
             if isinstance(file, Upload):
                 try:
                     documents, _notes = await read_documents(request, file)
-                    outcome = await asyncio.to_thread(self.review.documents.add, documents)
-                    added, changed = added + outcome.new, changed + outcome.changed
+                    _ids, new, known = await asyncio.to_thread(self.review.documents.add, documents)
+                    added, changed = added + new, changed + known
                 except InputError as error:
                     problems.append(translated_error(error))
         message = _("Documents added: %(count)s") % {"count": number(f"{added:,}")}
         if changed:
-            known = _("ids known with another text, each text now a document of its own: %(count)s (first: %(first)s)")
-            message += "; " + known % {"count": number(f"{len(changed):,}"), "first": changed[0]}
+            said = _("ids known with another text, each text now a document of its own: %(count)s (first: %(first)s)")
+            message += "; " + said % {"count": number(f"{len(changed):,}"), "first": changed[0]}
         return await self.overview(request, session, message, "; ".join(problems))
 
     async def export(self, request: Request, session: Session) -> Response:
