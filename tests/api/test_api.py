@@ -485,8 +485,8 @@ def test_hierarchical_measures_come_with_the_vocabulary() -> None:
         {"hP@5": 0.5, "hR@5": 1.0, "hF@5": 2 / 3}
     )
     gold = tw.Run.from_rows([[0]])
-    assert tw.evaluate(tw.Run.from_rows([[1]]), gold, labels=labels, measures=["hP@1"])["hP@1"] == 0.5
-    assert tw.compare(tagger, tagger, [tw.Document("a", "Owls", labels=("1",))])["hF@5"].difference == 0
+    assert tw.evaluate(tw.Run.from_rows([[1]]), gold, labels=labels, measures=["hP@1"])["hP@1"].value == 0.5
+    assert tw.compare(tagger, tagger, [tw.Document("a", "Owls", labels=("1",))])["hF@5"].difference.value == 0
 
 
 def test_columns_that_cannot_be_told_are_given_to_a_corpus(words: tw.Tagger) -> None:

@@ -130,6 +130,10 @@ class NearestByMeaning(LabelledNeighbours):
         super().__init__(labels, gold, k, neighbours)
         self.vectors, self.shares = vectors, shares
 
+    def read(self, documents: Sequence[Document]) -> Run:  # noqa: ARG002
+        """Never called: `shares` names the stage that reads. Raises ValueError."""
+        raise ValueError(f"nearest documents are found with what the stage {self.shares} reads, not with documents")
+
     def read_with(self, reading: Any) -> Run:
         """All labels of the nearest labelled documents, for each document. reading: of the dense stage."""
         from scipy.sparse import csr_matrix, vstack

@@ -101,7 +101,7 @@ QUALIFIED = (
 def test_qualified_terms_of_dublin_core(tmp_path: Path) -> None:
     path = written(tmp_path, QUALIFIED, "x.xml")
     contents = Section("Contents", 1, ("Wings. Legs.",))
-    metadata = {"alternative": ("Spirals",), "year": ("2019",), "venue": ("Journal of Bees",)}
-    metadata["label_source"] = ("lcsh", "ddc")
+    metadata: dict[str, tuple[str, ...]] = {"alternative": ("Spirals",), "year": ("2019",)}
+    metadata |= {"venue": ("Journal of Bees",), "label_source": ("lcsh", "ddc")}
     labels = ("Bees", "595.799")
     assert read(path) == [Document(path.as_posix(), "How bees fly", "In spirals.", (contents,), metadata, labels)]
