@@ -144,7 +144,7 @@ METHODS: Mapping[str, Method] = {
     "micol": Method("tagwright.papers.micol", "texts", frozenset({"loss"}), _TORCH),
     "futex": Method("tagwright.papers.futex", "texts", needs=_LIBRARY),
     "finetune": Method(
-        *("tagwright.papers.maclr", "labels", _FUSED | {"loss", "model", "share_of_labels"}, _TORCH),
+        *("tagwright.papers.maclr", "labels", _FUSED | {"loss", "model", "share_of_labels", "share_of_pairs"}, _TORCH),
         continues="encoder",
         names=("FewShot", "fine_tune", "few_shot_paper"),
     ),

@@ -3,8 +3,10 @@ from __future__ import annotations
 import io
 import os
 import re
+import sqlite3
 import time
 import zipfile
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +50,16 @@ def test_an_id_with_another_text_is_another_document(tmp_path: Path) -> None:
     texts = {entry.id: documents[entry.number].text for entry in documents.entries()}
     assert texts == {"b": PAPER.text, ids[0]: "Wasps", ids[2]: "Ants", "b-": "x"}
     assert [documents.find(each) for each in (PAPER, wasps, Document("b", "Bees"))] == ["b", ids[0], None]
+
+
+def test_a_document_that_is_damaged_in_the_file_is_named(tmp_path: Path) -> None:
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    documents = ReviewedDocuments(file)
+    documents.add([PAPER])
+    with closing(sqlite3.connect(file.path)) as connection, connection:
+        connection.execute("UPDATE documents SET content = '{'")
+    with pytest.raises(InputError, match=r"reviews\.sqlite: document 1 is damaged"):
+        documents[1]
 
 
 TEXTS = st.text(st.sampled_from("xy \n\0\x85\u0301é"), max_size=4)

@@ -86,7 +86,7 @@ def train(
 
     options: those of the method's Config, such as language; training options as a table, `training={"epochs": 2}`, as
     a TrainingConfig, or directly, `epochs=2`; also fields of `api.job.Job`: unknown, check, output, resume, overwrite;
-    for methods that accept them, fuse, fuse_with, keywords, reviews, model, share_of_labels, loss, a
+    for methods that accept them, fuse, fuse_with, keywords, reviews, model, share_of_labels, share_of_pairs, loss, a
     function of anchors, positives and groups, and pairs, a function of the epoch. Raises InputError, ConfigError,
     ModelError (all TagwrightErrors).
 

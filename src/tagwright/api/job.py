@@ -39,7 +39,7 @@ from tagwright.data.corpus import (
     text_groups,
     was_reviewed_blind,
 )
-from tagwright.data.gold import known_labels, sample_labels
+from tagwright.data.gold import known_labels, sample_labels, sample_pairs
 from tagwright.data.keywords import Keywords
 from tagwright.data.vocabulary import Labels, Unknown, Vocabulary
 from tagwright.encoders.given import find
@@ -107,6 +107,8 @@ class Job:
     "A function of the epoch that yields pairs of texts, in place of the method's: see `rts.fit` (Python)."
     share_of_labels: float | None = None
     "Learn from this share of the labels only (finetune)."
+    share_of_pairs: float | None = None
+    "Learn from this share of the documents' labels only (finetune)."
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", method_name(self.method))
@@ -117,6 +119,9 @@ class Job:
         elif self.resume:
             raise ConfigError(f"{option('resume')} continues a training that is saved; give {option('output', 'DIR')}")
         check_given(self.method, {name: _is_given(getattr(self, name, None)) for name in ARGUMENTS})
+        if self.share_of_labels is not None and self.share_of_pairs is not None:
+            one, other = option("share_of_labels"), option("share_of_pairs")
+            raise ConfigError(f"got {one} and {other}, expected one of them")
         if self.model is None and find_method(self.method).continues == "encoder":
             raise ConfigError(f"{self.method} continues from a saved tagger: give {option('model', 'DIR')}")
         if self.labels is None and self.model is None:
@@ -258,6 +263,8 @@ class Job:
         """Sample the gold labels for fine-tuning if asked for. Raises ConfigError when there are none."""
         if self.share_of_labels is not None:
             gold = sample_labels(gold, len(vocabulary), self.share_of_labels, seed=self.config.training.seed)
+        elif self.share_of_pairs is not None:
+            gold = sample_pairs(gold, self.share_of_pairs, seed=self.config.training.seed)
         if self._trains_encoder and not len(gold.labels):
             raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
         return gold

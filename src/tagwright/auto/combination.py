@@ -43,6 +43,10 @@ FEWEST = 2
 "Minimum number of labelled documents to train a combiner."
 
 
+class TooLateError(Exception):
+    """There was no time to read all documents."""
+
+
 def fit(
     documents: Sequence[Document],
     tagger: Tagger,
@@ -156,7 +160,7 @@ def describe_corpus(
 ) -> CandidateFeatures:
     """Fit the features of candidates to the corpus, without reading the labels of documents.
 
-    Those of a learned combiner are fitted already. Raises TimeoutError where the corpus is not read in time.
+    Those of a learned combiner are fitted already. Raises TooLateError where the corpus is not read in time.
     """
     if learned := find_last(tagger.steps, LearnedCombiner):
         return learned.described
@@ -219,11 +223,11 @@ def judged_only(examples: Examples, judged: Run | None) -> Examples:
 def pools(
     tagger: Tagger, documents: Sequence[Document], in_time: Callable[[], bool] = lambda: True
 ) -> Iterator[CandidatePool]:
-    """Yield the candidates of documents, batch by batch. Raises TimeoutError before a batch that is not in time."""
+    """Yield the candidates of documents, batch by batch. Raises TooLateError before a batch that is not in time."""
     with bar("reading documents", len(documents)) as done:
         for batch in batches(documents, BATCH):
             if not in_time():
-                raise TimeoutError
+                raise TooLateError
             yield tagger.candidates(batch)
             done(len(batch))
 

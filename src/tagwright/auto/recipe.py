@@ -184,15 +184,15 @@ def fit(
     note(f"the data: {held}; language {config.language}")
     try:
         if steps.has("slow"):  # a resumed training may find another speed
-            raise TimeoutError
+            raise combination.TooLateError
         return _learn_combiner(data, (begun + end) / 2)
-    except TimeoutError:
+    except combination.TooLateError:
         late = f"half of {config.minutes:g} minutes was over before the documents were read"
     if config.encoder == AUTO and has_packaged() and "dense" in config.stages:
         steps.within("slow").keep(State({"slow": np.ones(1)}), {})
         note(f"encoder {STATIC} in place of {PACKAGED}: {late}")
         data = replace(data, config=replace(config, encoder=STATIC), steps=steps.within("lighter"))
-        with suppress(TimeoutError):
+        with suppress(combination.TooLateError):
             return _learn_combiner(data, (monotonic() + end) / 2)
     return _report_untrained(_start_tagger(data)[1], data, late)
 
@@ -223,7 +223,7 @@ def _start_tagger(data: Data) -> tuple[Data, Tagger]:
 def _learn_combiner(data: Data, until: float) -> Tagger:
     """Return the combiner of all stages, or the zero-shot method where cross-validation finds that clearly better.
 
-    until: when the last stage may begin. Raises TimeoutError where the documents are not read by then.
+    until: when the last stage may begin. Raises TooLateError where the documents are not read by then.
     """
     config = data.config
 

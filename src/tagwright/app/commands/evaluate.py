@@ -28,6 +28,7 @@ from tagwright.app.arguments import (
 )
 from tagwright.core.outputs import Written
 from tagwright.core.versions import in_use
+from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
     from tagwright.evaluation.dataset import EvaluationSet
@@ -145,8 +146,9 @@ def compare(
     from tagwright.evaluation.significance import run_names
 
     files = [*run, *map(in_use, model)]
-    few = f"compare needs at least two runs or taggers, got {len(files)}: --run A.jsonl --run B.jsonl --model DIR"
-    refuse({few: len(files) < 2})
+    if len(files) < 2:
+        give = "--run A.jsonl --run B.jsonl --model DIR"
+        raise ConfigError(f"compare needs at least two runs or taggers, got {len(files)}: {give}")
     wanted = _parse_measures(measures)
     depth = dataset.depth_for(wanted)
     judged = Chosen(labels, language, None if labels or not model else files[-1])

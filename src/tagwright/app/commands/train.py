@@ -53,6 +53,9 @@ class JobOptions:
     share_of_labels: Annotated[
         float | None, typer.Option(help="finetune: learn from this share of the labels; 0.01 is 1%.")
     ] = None
+    share_of_pairs: Annotated[
+        float | None, typer.Option(help="finetune: learn from this share of the documents' labels.")
+    ] = None
 
 
 def train(
