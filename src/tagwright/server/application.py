@@ -1,6 +1,7 @@
 """The web application (ASGI): routes, access, and answers to errors."""
 
 import asyncio
+import gc
 import logging
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -126,6 +127,7 @@ async def _load(app: FastAPI, models: Sequence[ServedModel]) -> None:
     try:
         for model in models:
             await asyncio.gather(model.answer_once(), asyncio.to_thread(model.search))
+        gc.freeze()  # among many labels, collecting garbage would stop all threads for a tenth of a second
         app.state.ready = True
     except Exception:
         _log.exception("%s: does not answer; the server is not ready", model.version)
