@@ -48,15 +48,17 @@ def main() -> None:
     options = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = [(processor, threads) for threads in options.threads for processor in options.processors]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # a suite keeps about one core busy, with however many threads
-        found = list(pool.map(lambda each: run_suite(each[0], each[1], options.paths), wanted))
+    cores = os.cpu_count() or 1  # a process of tests keeps about one busy, with however many threads
+    arguments = ["--numprocesses", str(cores // min(cores, len(wanted))), "--dist", "loadfile", *options.paths]
+    with ThreadPoolExecutor(cores) as pool:
+        found = list(pool.map(lambda each: run_suite(each[0], each[1], arguments), wanted))
     report(found)
 
 
-def run_suite(processor: str, threads: int, paths: Sequence[str]) -> tuple[str, bool, str]:
+def run_suite(processor: str, threads: int, arguments: Sequence[str]) -> tuple[str, bool, str]:
     """Run pytest once; return the name of the run, whether it passed, and the last line that it printed.
 
-    threads: those of torch, OpenMP, BLAS and Rust.
+    threads: those of torch, OpenMP, BLAS and Rust. arguments: of pytest.
     """
     name = f"{processor}-{threads}"
     place, log, start = FOLDER / name, FOLDER / f"{name}.log", time.monotonic()
@@ -72,7 +74,7 @@ def run_suite(processor: str, threads: int, paths: Sequence[str]) -> tuple[str, 
     with log.open("w", encoding="utf-8") as file:
         environment = {**os.environ, **PROCESSORS[processor], **own}
         done = subprocess.run(
-            [*command, *paths], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False
+            [*command, *arguments], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False
         )
     lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     shutil.rmtree(place, ignore_errors=True)

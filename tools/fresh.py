@@ -86,9 +86,10 @@ class Environment:
     def tests(self, wheel: Path) -> None:
         """Run the tests that need no torch: see tests/conftest.py."""
         self.pip("--constraint", str(LOCK), f"{wheel}[skos,documents,html,pdf,parquet,xlsx,trees,index]")
-        self.pip("--constraint", str(LOCK), "pytest", "hypothesis", "httpx", "setuptools", "rdflib")
+        self.pip("--constraint", str(LOCK), "pytest", "pytest-xdist", "hypothesis", "httpx", "setuptools", "rdflib")
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         command = [self.python, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", "tests"]
+        command += ["--numprocesses", "auto", "--dist", "loadfile"]
         subprocess.run(command, cwd=ROOT, check=True, env=variables)
 
 
