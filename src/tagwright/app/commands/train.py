@@ -21,6 +21,7 @@ from tagwright.app.arguments import (
 )
 from tagwright.core.display import escape_controls
 from tagwright.errors import ConfigError
+from tagwright.registry import METHODS
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class JobOptions:
 def train(
     method: Annotated[
         str,
-        typer.Argument(metavar="METHOD", help="auto, zero_shot, rts, maclr, micol, futex, depl, svm or finetune."),
+        typer.Argument(metavar="METHOD", help=f"{', '.join(METHODS)}, or one of another package."),
     ],
     reading: Reading,
     job: JobOptions,
