@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
 from tests.app.conftest import Command, write
 from tests.app.test_cli import WORDS, answer
+from tests.readers.reading import give_on_standard_input
 
 ON_LABELS = ("--labels", "labels.jsonl")
 COMMANDS = ("suggest", "evaluate", "describe --candidates", "describe", "read", "describe --graph")
 
 
 def test_plain_text_on_standard_input_is_one_document(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(b"Honey of the bees\n")
-
-    monkeypatch.setattr("sys.stdin", Stdin)
+    give_on_standard_input(monkeypatch, b"Honey of the bees\n")
     lines = answer(run, "suggest", "-", *ON_LABELS, *WORDS, "-k", "1").splitlines()
     assert lines[0] == "stdin  Honey of the bees"
     assert lines[1].endswith("  Bees  [bee]")
@@ -55,21 +52,14 @@ def test_the_size_of_a_document_is_limited_for_every_command(
     assert run(*given).err == ""
 
 
-def test_a_list_of_names_is_a_vocabulary_and_equal_names_are_told_apart(run: Command) -> None:
-    Path("names.txt").write_text("Animals\nAnimals > Bees\nGames\nGames > Bees\nPlants > Roses\n")
+def test_a_list_of_names_is_a_vocabulary_and_equal_names_are_told_apart_by_paths(run: Command) -> None:
+    Path("names.txt").write_text("Animals\nAnimals > Bees\nGames\nGames > Bees\nPlants\nPlants > Roses\n")
     write("garden.jsonl", [{"title": "Bees on roses"}])
     on = ("suggest", "garden.jsonl", "--labels", "names.txt", *WORDS)
     shown = answer(run, *on)
     assert "  Animals > Bees  [Animals > Bees]" in shown
     assert "  Roses  [Plants > Roses]" in shown
     assert "\tAnimals > Bees\t" in answer(run, *on, "--format", "tsv")
-
-
-def test_paths_are_shown_on_request(run: Command) -> None:
-    Path("names.txt").write_text("Plants\nPlants > Roses\n")
-    write("garden.jsonl", [{"title": "Roses"}])
-    on = ("suggest", "garden.jsonl", "--labels", "names.txt", *WORDS)
-    assert "  Roses  [Plants > Roses]" in answer(run, *on)
     assert "  Plants > Roses  [Plants > Roses]" in answer(run, *on, "--paths")
 
 

@@ -8,11 +8,6 @@ WORDS = ["wirtschaft", "politik", "politik", "steuer", "steuerrecht", "recht", "
          "museumskunde", "kunde", "boden"]  # fmt: skip
 
 
-@pytest.fixture
-def compounds() -> Compounds:
-    return Compounds(WORDS, str)
-
-
 @pytest.mark.parametrize(
     ("word", "parts"),
     [
@@ -26,8 +21,8 @@ def compounds() -> Compounds:
         ("", ("",)),
     ],
 )
-def test_a_word_is_split_into_known_words(compounds: Compounds, word: str, parts: tuple[str, ...]) -> None:
-    assert compounds.split(word) == parts
+def test_a_word_is_split_into_known_words(word: str, parts: tuple[str, ...]) -> None:
+    assert Compounds(WORDS, str).split(word) == parts
 
 
 def test_what_begins_two_words_is_a_word() -> None:

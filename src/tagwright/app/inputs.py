@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from tagwright.app.arguments import Chosen, Reading
 from tagwright.core.checked import build
@@ -25,13 +23,8 @@ from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.readers.labels.files import to_vocabulary
 from tagwright.tagger import Tagger
-from tagwright.text.language import AUTO, declared_languages
+from tagwright.text.language import AUTO, check, declared_languages
 from tagwright.types import Document
-
-if TYPE_CHECKING:
-    from tagwright.tagger.zero_shot import Config
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -44,35 +37,30 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
 
     documents: to be tagged; stages for the language of the first are made at once.
     """
-    if chosen.model and chosen.settings:
-        return _with_language_model(tagger(replace(chosen, settings=[])), chosen.settings)
-    if chosen.model and not chosen.labels:
-        return Tagger.load(chosen.model)
-    from tagwright.api.options import ZERO_SHOT, configuration
-    from tagwright.app.options import values_of  # the methods are loaded only where one is chosen
-
-    config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
-    return (
-        _with_labels(chosen, config.language)
-        if chosen.model
-        else _zero_shot(chosen, config, list(islice(documents, 1)))
-    )
+    if not chosen.model:
+        return _zero_shot(chosen, documents[:1])
+    loaded = _with_labels(chosen.model, chosen) if chosen.labels else Tagger.load(chosen.model)
+    return _with_language_model(loaded, chosen.settings) if chosen.settings else loaded
 
 
-def _with_labels(chosen: Chosen, language: str) -> Tagger:
-    """The saved tagger with the labels of the file, and a report of what changes."""
-    assert chosen.model
-    labels, loaded = _labels_of_file(chosen.labels, language), Tagger.load(chosen.model)
-    if language in ("", AUTO) and not loaded.languages and (own := declared_languages(loaded.vocabulary)):
+def _with_labels(model: Path, chosen: Chosen) -> Tagger:
+    """The saved tagger with the labels of the file, and a report of what changes. Raises ConfigError."""
+    check(chosen.language or AUTO)
+    labels = _labels_of_file(chosen.labels, chosen.language)
+    loaded = Tagger.load(model)
+    if chosen.language in ("", AUTO) and not loaded.languages and (own := declared_languages(loaded.vocabulary)):
         labels = Vocabulary(with_names_in(label, [each.code for each in own]) for label in labels)
     report_changes(loaded.vocabulary, labels)
     return loaded.with_labels(labels)
 
 
-def _zero_shot(chosen: Chosen, config: Config, first: Sequence[Document]) -> Tagger:
+def _zero_shot(chosen: Chosen, first: Sequence[Document]) -> Tagger:
     """The zero-shot method for the labels of the file, after a line that says how it is made."""
+    from tagwright.api.options import ZERO_SHOT, configuration
+    from tagwright.app.options import values_of
     from tagwright.tagger.zero_shot import fit
 
+    config = configuration(ZERO_SHOT, values_of(None, chosen.settings), chosen.language)
     made = fit(_labels_of_file(chosen.labels, config.language), config, first, by_language=True)
     hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {made.description}")
     return made
@@ -86,7 +74,6 @@ def fitted_tagger(chosen: Chosen, documents: Sequence[Document]) -> Tagger:
     made = tagger(chosen, documents)
     if chosen.model or "weights" in values_of(None, chosen.settings):
         return made
-
     return with_fitted_weights(made, documents)
 
 
@@ -109,7 +96,7 @@ def _with_language_model(loaded: Tagger, settings: Sequence[str]) -> Tagger:
 
 def read(docs: Sequence[str], reading: Reading, chosen: Chosen) -> Corpus:
     """The documents, all of which are read and checked. chosen: as for `sources`. Raises ConfigError, InputError."""
-    return Corpus.build(open_sources(*docs, **options_of(reading), is_label=_label_test(chosen)))
+    return Corpus.build(sources(docs, reading, chosen))
 
 
 def _label_test(chosen: Chosen) -> Callable[[str], bool] | None:
@@ -129,7 +116,9 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
     file at least as many were read as were not: every file is something else then. Raises InputError for an id that
     occurs twice.
     """
-    damaged = dict[str, InputError]()  # formats are guessed from lines that are then read again
+    damaged = dict[str, InputError]()  # by message, as formats are guessed from lines that are then read again
+    read_of = Counter[str]()
+    places = dict[str, str]()
 
     def collect(error: InputError) -> bool:
         if error.line is None:  # of several files, those that cannot be read are reported as everywhere
@@ -137,21 +126,21 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
         damaged.setdefault(str(error), error)
         return True
 
-    places, read_of = dict[str, str](), Counter[str]()
-    opened = sources(docs, reading, chosen, collect)
     try:
-        for file, line, document in ((file, *each) for file, documents in opened for each in documents):
-            place = f"{file}:{line}" if line else file
-            if (first := places.setdefault(document.id, place)) is not place:
-                by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
-                raise repeated_id(document.id, first, place, by_line=by_line)
-            read_of[file] += 1
-            yield document
+        for file, documents in sources(docs, reading, chosen, collect):
+            for line, document in documents:
+                place = f"{file}:{line}" if line else file
+                if first := places.get(document.id):
+                    by_line = first.endswith(f":{document.id}") and place.endswith(f":{document.id}")
+                    raise repeated_id(document.id, first, place, by_line=by_line)
+                places[document.id] = place
+                read_of[file] += 1
+                yield document
     except InputError as error:
-        nothing = error.path and error.line is None  # a file of which no document could be read
-        raise next(iter(damaged.values()), error) if nothing else error from None
+        of_whole_file = error.path and error.line is None  # no document of it could be read
+        raise next(iter(damaged.values()), error) if of_whole_file else error from None
     damaged_of = Counter(str(error.path) for error in damaged.values())
-    if damaged and not any(size >= damaged_of[file] for file, size in read_of.items()):
+    if damaged and not any(count >= damaged_of[file] for file, count in read_of.items()):
         raise next(iter(damaged.values()))
     for problem in list(damaged)[:NAMED]:
         _log.warning("%s", problem)
@@ -161,7 +150,7 @@ def documents_to_tag(docs: Sequence[str], reading: Reading, chosen: Chosen) -> I
 
 
 def sources(
-    docs: Sequence[str], reading: Reading, chosen: Chosen, collect: Callable[[InputError], object]
+    docs: Sequence[str], reading: Reading, chosen: Chosen, collect: Callable[[InputError], object] | None = None
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """Yield the readable documents of each file. chosen: whose labels tell columns of labels from others.
 
@@ -172,8 +161,8 @@ def sources(
 
 def options_of(given: Reading) -> dict[str, Any]:
     """Return how documents are read, as `Corpus.read` takes it."""
-    columns, encoding = parse_columns(given.columns), given.encoding
-    return {"input_format": given.input_format or None, "columns": columns, "encoding": encoding}
+    columns = parse_columns(given.columns)
+    return {"input_format": given.input_format or None, "columns": columns, "encoding": given.encoding}
 
 
 def vocabulary(chosen: Chosen) -> Vocabulary:

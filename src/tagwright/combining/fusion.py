@@ -55,8 +55,7 @@ def reciprocal_ranks_within(candidates: Run, scores: NDArray[np.floating], *, sp
     first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
     ranks = np.empty(len(order))
     ranks[order] = first - candidates.indptr[rows] + 1
-    reciprocal: Floats = np.where(sparse & (scores <= 0), 0.0, 1.0 / ranks).astype(np.float32)
-    return reciprocal
+    return np.asarray(np.where(sparse & (scores <= 0), 0.0, 1.0 / ranks), np.float32)
 
 
 def summed_evidence(
@@ -104,6 +103,7 @@ def append_labels(head: Run, tail: Run) -> Run:
 
 
 def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> NDArray[np.float64]:
+    """(suggestions,) what the scores of one stage are as evidence: see `summed_evidence`."""
     if distribution == "information_content":
         return scores.astype(np.float64)
     standard = standardise(candidates, scores)
@@ -111,8 +111,7 @@ def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> ND
         return standard
     from scipy.special import log_ndtr  # takes a tenth of a second, which taggers without an encoder save
 
-    surprise: NDArray[np.float64] = -log_ndtr(-standard) / np.log(2.0)
-    return surprise
+    return np.asarray(-log_ndtr(-standard) / np.log(2.0), np.float64)
 
 
 def standardise(candidates: Run, scores: Scores, among: Mask | None = None) -> NDArray[np.float64]:
@@ -141,7 +140,6 @@ def zscores(ranked: Run) -> NDArray[np.float64]:
 
 
 def _add_weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:
-    total = np.zeros(scores[0].shape)
-    for weight, each in zip(weights or [1.0] * len(scores), scores, strict=True):
-        total += weight * each.astype(np.float64)
-    return total
+    """(suggestions,) the sum of the scores of all stages, each multiplied by its weight."""
+    weighed = zip(weights or [1.0] * len(scores), scores, strict=True)
+    return np.asarray(sum(weight * each.astype(np.float64) for weight, each in weighed), np.float64)

@@ -147,14 +147,10 @@ def features(
     >>> features(run, np.array([0.0, 20.0, 10.0]), np.array([1000])).round(4).tolist()[2]
     [1.0986, -1.2247, 6.9078, 10.0]
     """
-    return np.column_stack(
-        [
-            np.log(run.ranks / (labels_per_document or 1.0)),
-            zscores(run),
-            np.log(np.clip(lengths, *CHARACTERS))[run.rows],
-            np.minimum(bits, 100.0),  # with more the text names the label throughout
-        ]
-    )
+    ranks = np.log(run.ranks / (labels_per_document or 1.0))
+    characters = np.log(np.clip(lengths, *CHARACTERS))[run.rows]
+    capped = np.minimum(bits, 100.0)  # with more the text names the label throughout
+    return np.column_stack([ranks, zscores(run), characters, capped])
 
 
 def named_bits(pool: CandidatePool, run: Run) -> Floats:

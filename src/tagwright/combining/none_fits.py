@@ -18,7 +18,7 @@ from tagwright.combining.label_free import Model, log_odds, read_model
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Contributions, Step
 from tagwright.core.checked import AtLeastOne, Checked
-from tagwright.types import Doubles, Label, Run
+from tagwright.types import Background, Doubles, Label, Run
 
 FILE = "none_fits.json"
 "Where the models are, with their training data, date, and quality on corpora that were left out."
@@ -31,10 +31,10 @@ NAMES = ("log information content", "expected maximum", "languages apart")
 """Of a document: the logarithm of 1 + the mean bits of the three names that it names most; sqrt(2 log labels); how much
 better the encoder knows the language of the text than that of the names, or the reverse; 0 without one."""
 
-_TOPICS = """agriculture art biology business chemistry computers education engineering food history law medicine music
-physics politics sports"""
-
-TOPICS = tuple(_TOPICS.split())
+TOPICS = (
+    "agriculture", "art", "biology", "business", "chemistry", "computers", "education", "engineering", "food",
+    "history", "law", "medicine", "music", "physics", "politics", "sports",
+)  # fmt: skip
 "What texts are about in general: how near a document is to any of them by chance."
 
 LEAST = -3.0
@@ -43,8 +43,11 @@ LEAST = -3.0
 FEWEST = 5
 "Labels of the smallest vocabulary of the fit; fewer count as so many."
 
-NEAREST, NAMED = 5, 3
-"Labels nearest in meaning, and labels named most, whose mean counts."
+NEAREST = 5
+"Labels that are nearest in meaning: their mean cosine counts."
+
+NAMED = 3
+"Labels whose names a document names most: their mean information content counts."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,19 +134,27 @@ def describe(pool: CandidatePool, labels: int) -> Described | None:
     evidence = pool.best_evidence()
     if named is None or evidence is None:
         return None
+    unknown = np.zeros(len(evidence))
     expected = np.full(len(evidence), np.sqrt(2.0 * np.log(max(labels, FEWEST))))
-    bits, apart = np.log1p(_mean_of_first(pool.found[named], NAMED)), np.zeros(len(evidence))
-    found = {name: each for name in pool.found if (each := pool.background(name, TOPICS))}
-    if not found:
+    bits = np.log1p(_mean_of_first(pool.found[named], NAMED))
+    backgrounds = {name: found for name in pool.found if (found := pool.background(name, TOPICS))}
+    if not backgrounds:
         meaning = np.zeros((len(evidence), len(MEANING)))
-        return Described(meaning, np.column_stack([bits, expected, apart]), np.zeros(len(evidence)))
-    all_known = np.stack([each.names_known.astype(np.float64) for each in found.values()])
-    best = all_known.argmax(axis=0), np.arange(len(evidence))  # of two encoders, that which knows the names
-    nearest = [(_mean_of_first(pool.found[name], NEAREST) - each.mean) / each.deviation for name, each in found.items()]
-    above, known = np.maximum(np.stack(nearest)[best], LEAST), all_known[best]
-    trusted = [known if (trust := pool.trust(name, 0.0)) is None else trust for name in found]
-    apart = np.abs(np.stack(trusted)[best] - known)
+        return Described(meaning, np.column_stack([bits, expected, unknown]), unknown)
+    names_known = np.stack([background.names_known.astype(np.float64) for background in backgrounds.values()])
+    # for each document, the entry of the encoder that knows the names best
+    chosen = names_known.argmax(axis=0), np.arange(len(evidence))
+    known = names_known[chosen]
+    text_known = [known if (trust := pool.trust(name, 0.0)) is None else trust for name in backgrounds]
+    apart = np.abs(np.stack(text_known)[chosen] - known)
+    cosines = [_above_topics(pool.found[name], background) for name, background in backgrounds.items()]
+    above = np.maximum(np.stack(cosines)[chosen], LEAST)
     return Described(np.column_stack([above, evidence, expected]), np.column_stack([bits, expected, apart]), known)
+
+
+def _above_topics(nearest: Run, background: Background) -> Doubles:
+    """(documents,) the mean cosine of the nearest labels above that to general topics, in deviations of the latter."""
+    return (_mean_of_first(nearest, NEAREST) - background.mean) / background.deviation
 
 
 def _by_confidences(run: Run) -> Doubles:

@@ -140,10 +140,6 @@ class CandidatePool:
 
     def without(self, *names: str) -> Self:
         """Return the same candidates without these stages."""
-        runs = {name: run for name, run in self.found.items() if name not in names}
-        return replace(
-            self,
-            found=runs,
-            stages={name: stage for name, stage in self.stages.items() if name not in names},
-            is_part=True,
-        )
+        found = {name: run for name, run in self.found.items() if name not in names}
+        stages = {name: stage for name, stage in self.stages.items() if name not in names}
+        return replace(self, found=found, stages=stages, is_part=True)

@@ -63,16 +63,15 @@ class Reranked(Checked, Step):
         The stage scores the first candidates of the ranking, and no others, unless it has. What was read for a
         confidence is not said, as it was read of another label.
         """
-        by = self.by
-        if not pool.has_scored(by):
+        if not pool.has_scored(self.by):
             self.apply(pool, run)
         made = before.estimates
-        estimates = made and replace(made, by=f"{made.by}; in the order of {by}", ranked=run, features={})
+        estimates = made and replace(made, by=f"{made.by}; in the order of {self.by}", ranked=run, features={})
         if not before.names:
             return replace(before, estimates=estimates)
-        said = Run(pool.run.indptr, pool.run.labels, pool.scores(by)).scores_of(before.candidates)
+        said = Run(pool.run.indptr, pool.run.labels, pool.scores(self.by)).scores_of(before.candidates)
         columns = np.column_stack([before.added, self.points(said)])
-        return Contributions(before.candidates, (*before.names, by), columns, estimates)
+        return Contributions(before.candidates, (*before.names, self.by), columns, estimates)
 
     def describe(self, stages: Collection[str], before: str) -> str:  # noqa: ARG002
         """Return what ranks before, and what ranks again."""

@@ -7,7 +7,7 @@ language model may re-rank. Also what steps say of a score: what each stage, or 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -95,13 +95,12 @@ FIXED_SUM = "fixed sum"
 
 def find_last(steps: Sequence[Step], kind: type[S]) -> S | None:
     """Return the last step of a kind; None where there is none."""
-    found: S | None = next((step for step in reversed(steps) if issubclass(type(step), kind)), None)  # type: ignore[assignment]
-    return found
+    return next((step for step in reversed(steps) if isinstance(step, kind)), None)
 
 
 def before_last(steps: Sequence[Step], kind: type[Step]) -> tuple[Step, ...]:
     """Return the steps before the last one of a kind; all of them where there is none."""
-    places = [place for place, step in enumerate(steps) if issubclass(type(step), kind)]
+    places = [place for place, step in enumerate(steps) if isinstance(step, kind)]
     return tuple(steps[: places[-1]]) if places else tuple(steps)
 
 
@@ -187,8 +186,7 @@ class Contributions:
 
     def aligned(self, candidates: Run) -> dict[str, Doubles]:
         """Return what each stage or group adds to other candidates of the same documents, (suggestions,) each."""
-        head = self.candidates
-        runs = (Run(head.indptr, head.labels, column.astype(np.float32)) for column in self.added.T)
+        runs = (replace(self.candidates, scores=column.astype(np.float32)) for column in self.added.T)
         parts = (run.scores_of(candidates).astype(np.float64) for run in runs)
         return dict(zip(self.names, parts, strict=True))
 

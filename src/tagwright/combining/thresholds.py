@@ -22,8 +22,8 @@ from tagwright.types import Doubles, Floats, Ints, Label, Longs, Run, places_of
 PSEUDO = 20.0
 "How often the common threshold counts: chosen with each corpus left out (`python -m benchmarks cuts`)."
 
-RANGE = 1e-6, 0.999
-"Of thresholds. The last is that of a label which is not right often enough with any other."
+LOWEST, HIGHEST = 1e-6, 0.999
+"The range of thresholds. The highest is that of a label which is not right often enough with any other."
 
 FOLDS = 5
 "Parts of labelled documents, each of which is suggested for or cut by what was learned from the others."
@@ -52,9 +52,10 @@ class Thresholds(Step):
         if run.confidences is None or not held.any():
             raise ConfigError("thresholds are found by the confidences of right suggestions, and there are none")
         quantiles = np.quantile(run.confidences[held], np.linspace(0, 1, 100), method="lower")
-        tried = np.unique(quantiles.clip(*RANGE)).astype(np.float64)
+        tried = np.unique(quantiles.clip(LOWEST, HIGHEST)).astype(np.float64)
         seen, counts = np.unique(gold.labels, return_counts=True)
-        right, made = (_count(each, seen, tried) for each in (run.keep(held), run))
+        right = _count(run.keep(held), seen, tried)
+        made = _count(run, seen, tried)
         if precision is None:
             f1 = 2 * right / (made + np.append(counts, len(gold.labels))[:, None])
             good = f1 >= f1.max(axis=1, keepdims=True) - 1e-12
@@ -64,11 +65,13 @@ class Thresholds(Step):
             best = np.max(right[-1] / made[-1])
             raise ConfigError(f"no threshold has a precision of {precision:g}; the highest here is {best:.2f}")
         common = int(np.argmax(good[-1]))
-        distance = np.abs(np.arange(len(tried)) - (common if precision is None else 0))
-        own = tried[np.argmin(np.where(good[:-1], distance, len(tried)), axis=1)]
-        own[~good[:-1].any(axis=1)] = RANGE[1]
+        preferred = common if precision is None else 0
+        distance = np.abs(np.arange(len(tried)) - preferred)
+        nearest = np.where(good[:-1], distance, len(tried)).argmin(axis=1)
+        own = np.where(good[:-1].any(axis=1), tried[nearest], HIGHEST)
+        shrunk = (counts * logit(own) + pseudo * logit(tried[common])) / (counts + pseudo)
         values = np.full(labels + 1, tried[common], np.float32)
-        values[seen] = expit((counts * logit(own) + pseudo * logit(tried[common])) / (counts + pseudo))
+        values[seen] = expit(shrunk)
         return cls(values)
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:  # noqa: ARG002
@@ -91,7 +94,7 @@ class Thresholds(Step):
 
 def without_thresholds(steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps without thresholds: they fit only the confidences that they were found by."""
-    return tuple(step for step in steps if not issubclass(type(step), Thresholds))
+    return tuple(step for step in steps if not isinstance(step, Thresholds))
 
 
 def parse_aim(aim: str | bool) -> float | None:
@@ -109,9 +112,10 @@ def _count(run: Run, labels: Ints, tried: Doubles) -> Longs:
     labels, tried: rising.
     """
     assert run.confidences is not None
-    own, width = np.isin(run.labels, labels), len(tried) + 1
-    reached = np.searchsorted(tried, run.confidences[own], side="right")
-    cells = np.searchsorted(labels, run.labels[own]) * width + reached
-    counts = np.bincount(cells, minlength=len(labels) * width).reshape(-1, width)
+    own = np.isin(run.labels, labels)
+    passed = np.searchsorted(tried, run.confidences[own], side="right")  # how many thresholds each suggestion reaches
+    counts = np.zeros((len(labels), len(tried) + 1), np.int64)
+    np.add.at(counts, (np.searchsorted(labels, run.labels[own]), passed), 1)
+    at_least = counts[:, ::-1].cumsum(axis=1)[:, ::-1]  # how many suggestions of a label reach 0, 1, 2, ... thresholds
     of_all = len(run.labels) - np.searchsorted(np.sort(run.confidences), tried)
-    return np.vstack([counts[:, :0:-1].cumsum(axis=1)[:, ::-1], of_all])
+    return np.vstack([at_least[:, 1:], of_all])

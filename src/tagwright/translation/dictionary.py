@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from typing import Self
@@ -23,12 +23,14 @@ from tagwright.types import Doubles, Longs
 ROUNDS = 6
 "Rounds of EM; more change little."
 
-SPELLED = 0.1
-"""The least probability of a word that is only spelled as the other language would. Chosen, as that of a translation,
-on train documents of two corpora."""
+TRANSLATED = 0.15
+"The least probability of a translation that is learned. Chosen on train documents of two corpora."
 
-ONE = 0.6
-"""The probability up to which a compound is translated by its parts: "Steuerrecht", where "tax" and "law" have half
+SPELLED = 0.1
+"The least probability of a word that is only spelled as the other language would. Chosen as `TRANSLATED`."
+
+WHOLE = 0.6
+"""A compound known no better than this is translated by its parts: "Steuerrecht", where "tax" and "law" have half
 each."""
 
 LETTERS = 4
@@ -54,9 +56,12 @@ class Tongue:
 
     def __init__(self, code: str, names: Iterable[str]) -> None:
         languages = parse_all(code)
-        self.stem, self.joins = stemmer(languages), joins_words(languages)
+        self.stem = stemmer(languages)
+        self.joins = joins_words(languages)
+        self.words = cache(self._words)
+        self.parts = cache(self._parts)
         self._fold = make_fold(code)
-        self._stops, self.words, self.parts = stop_words(languages), cache(self._words), cache(self._parts)
+        self._stops = stop_words(languages)
         known = (word for name in names for word in self.words(name)) if self.joins else ()
         self._compounds = Compounds(known, self.stem)
 
@@ -79,10 +84,8 @@ class Dictionary:
     target: Tongue
     translations: Mapping[str, Sequence[tuple[str, float]]]
     spelling: Spelling
-
-    def __post_init__(self) -> None:
-        # what each word may be in the other language, and how probably; itself with 0 where that is not known
-        self._known = dict[str, tuple[tuple[str, ...], float]]()
+    _known: dict[str, tuple[tuple[str, ...], float]] = field(default_factory=dict, init=False, repr=False)
+    "What each word may be in the other language, and how probably; itself with 0 where that is not known."
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]], source: Tongue, target: Tongue) -> Self:
@@ -113,21 +116,21 @@ class Dictionary:
         return right / max(1, total)
 
     def _translated(self, name: str) -> tuple[str, ...]:
+        """Translate one name, the words of which have been looked up; see `translate`."""
         words = [part for word in self.source.words(name) for part in self._word(word)]
         if not any(probability for _, probability in words):
             return ()
-        most = 2 if len(words) <= 2 else 1  # translations of a word that are tried
+        most = 2 if len(words) <= 2 else 1  # with three words or more, one translation each, or there are too many
         joined = self.target.joins and len(words) == 2 and all(probability for _, probability in words)
-        translations = list[str]()
-        for chosen in product(*(options[:most] for options, _ in words)):
-            translations += [" ".join(chosen), "".join(chosen)] if joined else [" ".join(chosen)]
-        return tuple(dict.fromkeys(translations))
+        separators = (" ", "") if joined else (" ",)
+        choices = product(*(options[:most] for options, _ in words))
+        return tuple(dict.fromkeys(separator.join(chosen) for chosen in choices for separator in separators))
 
     def _word(self, word: str) -> list[tuple[tuple[str, ...], float]]:
         """A word, or its parts where it is not known as a whole, or stands for several words."""
         options, probability = self._known[word]
-        if probability <= ONE:
-            parts = list(map(self._known.__getitem__, self.source.parts((word,))))
+        if probability <= WHOLE:
+            parts = [self._known[part] for part in self.source.parts((word,))]
             if not probability or all(known for _, known in parts):
                 return parts
         return [(options, probability)]
@@ -157,11 +160,13 @@ class Compounds:
     """
 
     def __init__(self, words: Iterable[str], stem: Callable[[str], str]) -> None:
-        counts, self._stems, tails = Counter(words), Counter[str](), defaultdict[str, set[str]](set)
-        self._stem, self.split = cache(stem), cache(self._split)
-        self._is_known = cache(lambda word: self._stem(word) in self._stems)
+        self.split = cache(self._split)
+        self._stem = cache(stem)
+        self._stems = Counter[str]()
+        counts = Counter(words)
         for word, count in counts.items():
             self._stems[self._stem(word)] += count
+        tails = defaultdict[str, set[str]](set)
         for word in counts:
             for end in self._ends(word):
                 tails[word[:end]].add(self._stem(word[end:]))
@@ -172,6 +177,7 @@ class Compounds:
         return max(self._candidates(word), key=self._frequency, default=(word,))
 
     def _candidates(self, word: str) -> Iterable[tuple[str, ...]]:
+        """The splits of a word into known parts, without what stands between the parts."""
         for end in self._ends(word):
             head, tail = word[:end], word[end:]
             for link in ("", *LINKS.get(head[-1], ())):
@@ -184,51 +190,66 @@ class Compounds:
                     yield *parts, tail
 
     def _frequency(self, parts: tuple[str, ...]) -> float:
+        """The logarithm of the geometric mean of the counts of the parts."""
         return sum(math.log(self._count(part)) for part in parts) / len(parts)
 
     def _count(self, word: str) -> int:
+        """How often a word is listed, by its stem; for a beginning of compounds, how many known words follow it."""
         return self._stems.get(self._stem(word)) or self._heads.get(word, 0)
 
     def _ends(self, word: str) -> list[int]:
         """Where the first part of a word may end: before a known one."""
-        is_known = self._is_known
-        return [end for end in range(LETTERS, len(word) - LETTERS + 1) if is_known(word[end:])]
+        return [end for end in range(LETTERS, len(word) - LETTERS + 1) if self._stem(word[end:]) in self._stems]
 
 
 def _translations(
-    read: Iterable[tuple[Sequence[str], Sequence[str]]], source: Tongue, target: Tongue
+    names: Iterable[tuple[Sequence[str], Sequence[str]]], source: Tongue, target: Tongue
 ) -> dict[str, list[tuple[str, float]]]:
-    """Stem -> words of the other language, each in its most frequent form, that are probable.
+    """Stem -> probable words of the other language, each in its most frequent spelling, the likeliest first.
 
-    read: the words of pairs of names. Compounds of the first are read whole and in parts, those of the second in parts.
-    Every word of one goes with every word of the other; the word 0 stands for none.
+    names: the words of pairs of names. Compounds of the first are read whole and in parts, those of the second in
+    parts. Every word of one may explain every word of the other. Words are compared by stems, which are numbered as
+    they come; the number 0 among the explaining words stands for none.
     """
-    sources, targets, written = {"": 0}, dict[str, int](), list[str]()
-    cells, explained, sizes = array("q"), array("q"), array("q")
-    for own, others in read:
+    sources = {"": 0}
+    targets = dict[str, int]()
+    spellings = Counter[str]()
+    # each word that is explained, the words that may explain it, and how many these are
+    explained, explaining, sizes = array("q"), array("q"), array("q")
+    for own, others in names:
         if not own or not others:
             continue
         parts, pieces = source.parts(own), target.parts(others)
-        written += {*others, *pieces}
-        stems = [targets.setdefault(stem, len(targets)) for stem in sorted(set(map(target.stem, pieces)))]
-        for form in [own] if parts == own else [own, parts]:
-            ones = [sources.setdefault(stem, len(sources)) for stem in sorted({"", *map(source.stem, form)})]
-            cells.extend(ones * len(stems))
-            explained.extend(stems)
-            sizes.extend([len(ones)] * len(stems))
-    size = np.array(sizes, np.int64)
-    group, target_of = np.repeat(np.arange(len(size)), size), np.repeat(np.array(explained, np.int64), size)
-    cell, probability = model_1(group, np.array(cells, np.int64), target_of, len(targets))
-    frequent, translations = dict[str, str](), defaultdict[str, list[tuple[str, float]]](list)
-    for word, _ in sorted(Counter(written).items(), key=lambda each: (-each[1], each[0])):
-        frequent.setdefault(target.stem(word), word)
+        spellings.update({*others, *pieces})
+        wanted = _numbers({*map(target.stem, pieces)}, targets)
+        for words in [own] if parts == own else [own, parts]:
+            given = _numbers({"", *map(source.stem, words)}, sources)
+            explained.extend(wanted)
+            explaining.extend(given * len(wanted))
+            sizes.extend([len(given)] * len(wanted))
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    target_of = np.repeat(np.array(explained, np.int64), sizes)
+    pairs, probability = model_1(group, np.array(explaining, np.int64), target_of, len(targets))
+    frequent = _most_frequent_spellings(spellings, target.stem)
     source_stems, target_words = list(sources), [frequent[stem] for stem in targets]
-    probable = np.flatnonzero(probability > 0.15)
+    translations = defaultdict[str, list[tuple[str, float]]](list)
+    probable = np.flatnonzero(probability > TRANSLATED)
     for place in probable[np.argsort(-probability[probable], kind="stable")].tolist():
-        one, other = divmod(int(cell[place]), len(targets))
-        if one:
+        one, other = divmod(int(pairs[place]), len(targets))
+        if one:  # 0 is no word
             translations[source_stems[one]].append((target_words[other], float(probability[place])))
     return dict(translations)
+
+
+def _numbers(stems: set[str], numbered: dict[str, int]) -> list[int]:
+    """The number of each stem, in the order of the alphabet; a new stem gets the next number."""
+    return [numbered.setdefault(stem, len(numbered)) for stem in sorted(stems)]
+
+
+def _most_frequent_spellings(counts: Mapping[str, int], stem: Callable[[str], str]) -> dict[str, str]:
+    """Stem -> its word with the largest count; of equally frequent words, the first in the order of the alphabet."""
+    rarest_first = sorted(counts, key=lambda word: (-counts[word], word), reverse=True)
+    return {stem(word): word for word in rarest_first}  # of words with one stem, the last is kept
 
 
 def model_1(group: Longs, source: Longs, target: Longs, targets: int) -> tuple[Longs, Doubles]:

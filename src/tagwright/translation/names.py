@@ -81,9 +81,9 @@ def translate_names(labels: Sequence[Label]) -> Sequence[Label]:
 
 def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
     """The place of each label that can be translated, and its translations."""
-    named = list(map(dict, _by_language(labels)))
+    named = _by_language(labels)
     counts = Counter(code for names in named for code in names)
-    translated_names = dict[int, tuple[str, ...]]()
+    translated_names = defaultdict[int, tuple[str, ...]](tuple)
     for target, count in counts.most_common():
         if not SHARE <= count / len(labels) <= 1 - SHARE:
             continue
@@ -94,11 +94,9 @@ def _translations(labels: Sequence[Label]) -> dict[int, tuple[str, ...]]:
                 wanted[source].append(place)
         for source, places in wanted.items():
             translations = dictionaries[source].translate([named[place][source] for place in places])
-            translated_names |= {
-                place: (*translated_names.get(place, ()), *new)
-                for place, new in zip(places, translations, strict=True)
-                if new
-            }
+            for place, new in zip(places, translations, strict=True):
+                if new:
+                    translated_names[place] += new
     return translated_names
 
 
@@ -124,21 +122,21 @@ def _names(named: Iterable[Mapping[str, str]], code: str) -> list[str]:
     return [names[code] for names in named if code in names]
 
 
-def _by_language(labels: Sequence[Label]) -> list[list[tuple[str, str]]]:
-    """For each label the languages that are known here, each with its first name."""
+def _by_language(labels: Sequence[Label]) -> list[dict[str, str]]:
+    """For each label, code of a language that is known here -> its first name in it."""
     tagged: Iterable[tuple[tuple[str, str], ...]] = (label.languages for label in labels)
     if len({code.partition("-")[0] for label in labels for code, _ in label.languages}) < 2:  # the file says nothing
         languages = main_languages(recognise(vocabulary_names(labels)))
         if len(languages) < 2:
-            return [[] for _ in labels]
+            return [{} for _ in labels]
         tagged = recognise_languages(labels, languages)
-    code_of_tag, names_by_language = cache(code_of), list[list[tuple[str, str]]]()
+    code_of_tag, names_by_language = cache(code_of), list[dict[str, str]]()
     for names in tagged:
         first = dict[str, str]()
         for tag, name in names:
             if code := code_of_tag(tag):
                 first.setdefault(code, name)
-        names_by_language.append(list(first.items()))
+        names_by_language.append(first)
     return names_by_language
 
 

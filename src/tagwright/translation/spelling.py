@@ -106,11 +106,9 @@ def align_letters(source: str, target: str) -> list[str] | None:
         pieces[i] = target[j]
     rows = [list(range(j + 1))]
     for place, letter in enumerate(source[:i], 1):
-        left, rows_above = place, rows[-1]
-        row = [left]
-        for diagonal, above, other in zip(rows_above, rows_above[1:], target, strict=False):
-            left = diagonal if letter == other else 1 + min(diagonal, above, left)
-            row.append(left)
+        row = [place]
+        for diagonal, above, other in zip(rows[-1], rows[-1][1:], target, strict=False):
+            row.append(diagonal if letter == other else 1 + min(diagonal, above, row[-1]))
         rows.append(row)
     if rows[-1][-1] > ALIKE * max(len(source), len(target)):
         return None
