@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.app.conftest import DOCUMENTS, LABELS, Command, write
 from tests.processes import TAGWRIGHT
+from tests.readers.reading import give_on_standard_input
 
 from tagwright.app import render
 from tagwright.tagger import Tagger, zero_shot
@@ -68,10 +69,8 @@ def refusal(run: Command, *arguments: str) -> str:
 def bad(request: pytest.FixtureRequest, desk: Path) -> str:
     """A file that is not there or cannot be read."""
     (desk / "folder").mkdir()
-    if content := BROKEN.get(request.param):
-        (desk / request.param).write_bytes(content)
-    elif request.param in BROKEN:
-        (desk / request.param).touch()
+    if request.param in BROKEN:
+        (desk / request.param).write_bytes(BROKEN[request.param])
     return str(request.param)
 
 
@@ -167,11 +166,15 @@ def test_a_file_that_breaks_off_costs_no_other(
 
 
 @pytest.mark.parametrize("command", [("suggest", "--labels", "labels.jsonl", *WORDS), ("read",)])
-def test_where_little_can_be_read_the_first_line_is_named(run: Command, command: tuple[str, ...]) -> None:
+def test_where_little_can_be_read_the_first_line_is_named(
+    run: Command, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("bad.jsonl").write_text('hello\n{"id": "2", "title": [1]}\n', encoding="utf-8")
     assert "bad.jsonl:1: is not JSON" in refusal(run, command[0], "bad.jsonl", *command[1:])
     Path("bad.jsonl").write_text('{"id": "1", "title": "a"}\nhello\nthere\n', encoding="utf-8")
     assert "bad.jsonl:2: is not JSON" in run(command[0], "bad.jsonl", *command[1:]).err  # most is something else
+    give_on_standard_input(monkeypatch, Path("bad.jsonl").read_bytes())
+    assert refusal(run, command[0], "-", *command[1:]).startswith("standard input:2: is not JSON")
     for name in ("1.pdf", "2.pdf"):
         Path(name).write_text("%PDF-1.7 noise", encoding="utf-8")
     assert "1.pdf: is no PDF file" in refusal(run, command[0], "1.pdf", "2.pdf", *command[1:])

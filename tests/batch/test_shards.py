@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.batch.conftest import BROKEN, NAMELESS
+from tests.readers.reading import give_on_standard_input
 
 from tagwright.batch.shards import Shard, Unread, cut_into_shards
 from tagwright.data.document_file import DocumentFile
@@ -51,6 +52,15 @@ def test_shards_that_are_not_wanted_are_counted_and_not_written(documents: Path)
     found = shards(documents, size=20, wanted=lambda number: number == 1)
     assert [shard.path.exists() for shard in found] == [False, True, False]
     assert [shard.digest for shard in found] == [shard.digest for shard in shards(documents, size=20)]
+
+
+def test_standard_input_that_is_the_same_gives_the_same_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = list[Shard]()
+    for _ in range(2):
+        give_on_standard_input(monkeypatch, f"{record('a')}\nno JSON\n".encode())
+        found += shards(Path("-"), size=10)
+    assert found[0] == found[1]
 
 
 def test_a_document_that_is_mended_moves_no_other_and_changes_its_own_shard_only(documents: Path) -> None:

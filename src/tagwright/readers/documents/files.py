@@ -380,6 +380,7 @@ def _read_stream(file: _File, reading: Reading) -> Iterator[tuple[str, Iterator[
         with path.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
         file = file._replace(path=path, name=_STDIN if is_stdin else file.name)
+        reading = replace(reading, collect=partial(_collect_as_from, name, reading))
         yield name, _as_from(name, _read(file, reading, _piped_format))
 
 
@@ -400,10 +401,16 @@ def _start(path: Path, size: int = 1 << 16) -> bytes:
 
 
 def _as_from(name: str, documents: Iterator[Located]) -> Iterator[Located]:
+    """The documents of the copy of a stream, the errors of which name the stream."""
     try:
         yield from documents
     except InputError as error:
         raise InputError(error.problem, name, error.line) from None
+
+
+def _collect_as_from(name: str, reading: Reading, error: InputError) -> bool:
+    """Collect an error of the copy of a stream as one of the stream."""
+    return reading.collects(InputError(error.problem, name, error.line))
 
 
 class UniqueIds:
