@@ -65,8 +65,9 @@ def test_a_label_that_is_never_suggested_where_it_is_right_has_the_common_thresh
 
 def test_thresholds_that_cannot_be_found_are_refused() -> None:
     run = suggested({0: 0.5}, {0: 0.6})
-    with pytest.raises(ConfigError, match=r"no threshold has a precision of 0\.9; the highest here is 0\.50"):
-        Thresholds.fit(run, Run.from_rows([[0], []]), 1, 0.9)
+    for given, best in ((run, "0.50"), (suggested({0: 5e-7}, {}), "0.00")):  # no threshold is as low as 5e-7
+        with pytest.raises(ConfigError, match=rf"no threshold has a precision of 0\.9; the highest here is {best}"):
+            Thresholds.fit(given, Run.from_rows([[0], []]), 1, 0.9)
     with pytest.raises(ConfigError, match="confidences of right suggestions, and there are none"):
         Thresholds.fit(run, Run.from_rows([[], []]), 1)
     for wrong in ("recall", "precision", "precision=2", "precision=nan", "f1=1"):

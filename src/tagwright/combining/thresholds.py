@@ -62,7 +62,7 @@ class Thresholds(Step):
         else:
             good = (made > 0) & (right >= (precision - 1e-12) * made)
         if not good[-1].any():
-            best = np.max(right[-1] / made[-1])
+            best = np.max(right[-1] / np.maximum(made[-1], 1))  # no suggestion may reach the lowest threshold
             raise ConfigError(f"no threshold has a precision of {precision:g}; the highest here is {best:.2f}")
         common = int(np.argmax(good[-1]))
         preferred = common if precision is None else 0
