@@ -114,6 +114,7 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("suggest", *ON, "--set", "encodr=minilm"), 'unknown option "encodr"; did you mean "encoder"?'),
         (("suggest", *ON, "--set", "weights=[2, 1, 1]", *WORDS[:2]), "3 weights for the stages"),
         (("suggest", *ON, "--set", "encoder=nobody/nothing"), 'no encoder "nobody/nothing"'),
+        (("mcp", *ON[1:], "--port", "9000"), "--insecure are options of a server over HTTP; add --http"),
         (("suggest", *ON, "-k", "0"), "-k"),
         (("suggest", *ON, "--format", "xml"), "--format"),
         (("suggest", *ON, "--nope"), "--nope"),

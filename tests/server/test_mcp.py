@@ -130,7 +130,8 @@ def test_a_failure_says_nothing_of_the_text(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_command_answers_on_standard_input_and_output(tmp_path: Path) -> None:
     word_tagger().save(tmp_path / "saved")
     command = ["-m", "tagwright", "mcp", "--model", str(tmp_path / "saved"), "--quiet"]
-    server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+    environment = {**os.environ, "TAGWRIGHT_TOKEN": "a secret of others"}  # set for other commands
+    server = StdioServerParameters(command=sys.executable, args=command, env=environment)
 
     async def asked() -> Any:
         async with Client(server) as client:

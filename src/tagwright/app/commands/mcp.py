@@ -1,11 +1,12 @@
 """The command `mcp`: tools for assistants, on standard input and output or over HTTP."""
 
+import os
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Chosen, Conditions, LabelFile, Language, Model, Quiet, Settings
+from tagwright.app.arguments import Chosen, Conditions, LabelFile, Language, Model, Quiet, Settings, refuse
 from tagwright.core.extras import require
 from tagwright.server.options import Listening, ServerOptions
 
@@ -23,6 +24,9 @@ def mcp(
 ) -> None:
     """Offer assistants the tools suggest, explain and search_labels (MCP). Needs the extra "mcp"."""
     require("mcp", "mcp")
+    token = os.environ.get("TAGWRIGHT_TOKEN") or None  # set for other commands: no slip
+    alone = "--host, --port, --token, --tokens and --insecure are options of a server over HTTP; add --http"
+    refuse({alone: not http and listening != Listening(token=token)})
     import asyncio
 
     from tagwright.app.commands.serve import models_to_serve
