@@ -203,6 +203,7 @@ def test_what_is_whole_is_skipped_and_what_is_damaged_or_from_other_documents_is
     tag(documents, model, out, OPTIONS)
     assert numbers == [2, 3, 4]
     assert contents(out) == before
+    (out / "shard-000003 copy 2.json").write_text("what a person has left")
     lines = documents.read_text(encoding="utf-8").splitlines()
     lines[BROKEN - 1] = json.dumps({"id": "mended", "title": "Bees"})
     lines[45] = json.dumps({"id": "d46", "title": "Rain"})

@@ -61,6 +61,7 @@ def model_digest(model: Path) -> str:
 
 
 KIND = "batch"
+"What the manifest says that the folder holds."
 
 
 class OutputFolder:
@@ -134,7 +135,7 @@ class OutputFolder:
             return
         lost = sorted({*record.get("ids", ())} - {*_ids(shard)})
         if lost:
-            more = f" and {len(lost) - 1:,} more" * (len(lost) > 1)
+            more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
             raise OccupiedError(
                 f"{file}: holds suggestions for {show(lost[0])}{more}, which these documents lack at this place; give "
                 "all documents in the same order, choose another folder, or remove this file"
@@ -158,7 +159,9 @@ class OutputFolder:
                     file.write(json.dumps({"shard": number, **error}, ensure_ascii=False) + "\n")
 
     def _numbers(self) -> list[int]:
-        return sorted(int(path.stem.partition("-")[2]) for path in self.folder.glob("shard-*[0-9].json"))
+        """The numbers of the shards that have a record, in order; files of others are passed over."""
+        numbers = (path.stem.removeprefix("shard-") for path in self.folder.glob("shard-*.json"))
+        return sorted(int(number) for number in numbers if number.isdecimal())
 
     def _record_file(self, number: int) -> Path:
         return self.folder / f"shard-{number:06}.json"

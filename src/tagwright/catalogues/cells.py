@@ -26,10 +26,10 @@ def change_text(
     Raises InputError unless the cells are found in the text as they were read, and for a subject that its encoding
     lacks.
     """
-    encoding = marked_encoding(content) or encoding or "utf-8"
-    if encoding in ("utf-16", "utf-32"):  # a byte order mark stays in the text
+    # A byte order mark stays in the text: encodings that add one are replaced by those that do not.
+    encoding = codecs.lookup(marked_encoding(content) or encoding or "utf-8").name.removesuffix("-sig")
+    if encoding in ("utf-16", "utf-32"):
         encoding += "-be" if content.startswith((codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)) else "-le"
-    encoding = encoding.removesuffix("-sig")
     text, pieces, at = content.decode(encoding), list[str](), 0
     delimiter, spans = _locate_cells(text, rows, quotes=quotes, path=path)
     for (line, _), row in zip(rows, spans, strict=True):
@@ -119,7 +119,7 @@ def _with_cell(head: bytes, cells: bytes, place: int, text: str, path: Path) -> 
     for cell in re.finditer(rb"<c\b([^>]*?)(?:/>|>.*?</c>)", cells, re.DOTALL):
         name = re.search(rb'\sr="([A-Z]{1,3})\d+"', cell[1])
         at = column_index_from_string(name[1].decode()) - 1 if name else -1
-        if at < 0 or (at == place and b"<f" in cell[0]):
+        if at < 0 or (at == place and re.search(rb"<f[\s/>]", cell[0])):
             raise InputError("has a cell that cannot be changed; save the sheet as CSV", path, number)
         if at >= place:
             start, end = cell.start(), cell.end() if at == place else cell.start()
