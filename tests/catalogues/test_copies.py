@@ -23,10 +23,10 @@ from tagwright.catalogues.subjects import (
     Suggested,
     fields_of,
     of_run,
-    recognise_source,
     subject_field,
     suggested_by,
 )
+from tagwright.data.subjects import recognise_source
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.types import Label, Run

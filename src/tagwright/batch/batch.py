@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagwright.batch.local_processes import Tagged, in_processes
-from tagwright.batch.output_folder import BatchOptions, OutputFolder
+from tagwright.batch.output_folder import BatchOptions, OutputFolder, model_digest
 from tagwright.batch.shard_tagging import load_tagger
 from tagwright.batch.shards import Shard, cut_into_shards
-from tagwright.core.atomic import delete, lies_in, remove_leftovers, scratch_folder
+from tagwright.core.atomic import delete, lies_in, read_whole, remove_leftovers, scratch_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.workers import usable_cores
@@ -76,17 +76,17 @@ def run(
         if processes is not None:
             raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
     folder = OutputFolder(output, options.format)
-    settings = options.settings(model)
+    digest = read_whole(model, lambda: model_digest(model))
     if not folder.is_claimed():  # before it is: options that the tagger cannot follow leave nothing behind
         load_tagger(model, options)
-    folder.claim(settings)
+    folder.claim(options.settings(digest))
     remove_leftovers(output)
     start, finished = time.perf_counter(), list[int]()
     shards = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
         cuts = cut_into_shards(sources, options.shard_size, share.__contains__, scratch, unread)
         unfinished = _find_unfinished(cuts, folder, share, options.shard_size, finished)
-        for shard, suggestions, failed in _tagged(unfinished, model, settings["model"], options, processes, ray):
+        for shard, suggestions, failed in _tagged(unfinished, model, digest, options, processes, ray):
             errors += folder.keep(shard, suggestions, failed)
             delete(suggestions)
             delete(shard.path)

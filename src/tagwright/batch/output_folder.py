@@ -15,14 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tagwright.batch.shards import Shard, Unread
-from tagwright.core.atomic import (
-    OccupiedError,
-    hold_lock,
-    read_whole,
-    replace_file,
-    replace_locked,
-    report_write_errors,
-)
+from tagwright.core.atomic import OccupiedError, hold_lock, replace_file, replace_locked, report_write_errors
 from tagwright.core.checked import AtLeastOne, show
 from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.data.document_file import DocumentFile
@@ -43,10 +36,10 @@ class BatchOptions(SuggestOptions):
     format: FileFormat = "jsonl"
     "JSON lines or a run of TREC, which `evaluate --run` reads, CSV with a row for each suggestion, or Parquet."
 
-    def settings(self, model: Path) -> dict[str, Any]:
-        """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
+    def settings(self, tagger_digest: str) -> dict[str, Any]:
+        """Return the settings that a continued batch must keep. tagger_digest: see `model_digest`."""
         lists = {"only": list(self.only), "without": list(self.without)}  # as JSON has them
-        return {"model": read_whole(model, lambda: model_digest(model)), **asdict(self), **lists}
+        return {"model": tagger_digest, **asdict(self), **lists}
 
 
 def model_digest(model: Path) -> str:

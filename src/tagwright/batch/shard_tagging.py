@@ -21,14 +21,6 @@ from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
 
 
-class ShardWorker:
-    """Tags shards in a process of its own."""
-
-    def tag(self, **arguments: Any) -> list[Unread]:
-        """Run `tag_shard`."""
-        return tag_shard(**arguments)
-
-
 def load_tagger(model: Path, options: BatchOptions, digest: str = "") -> Tagger:
     """Load a saved tagger, memory-mapped. Raises ModelError, and ConfigError as `Tagger.check` does.
 
@@ -63,6 +55,12 @@ def tag_shard(model: Path, digest: str, options: BatchOptions, documents: Path, 
         else:
             write_lines(run_lines(chain.from_iterable(records), options.format), suggestions)
     return failed
+
+
+class ShardWorker:
+    """Tags shards in a process of its own, which calls `tag` by its name."""
+
+    tag = staticmethod(tag_shard)
 
 
 def tag_batches(

@@ -54,9 +54,8 @@ def cut_into_shards(
     """Yield the shards of all sources in order; an unwanted shard is skipped and has no file.
 
     folder: write the documents of wanted shards here; the caller removes them. unread: gets the errors of documents in
-    the sources that cannot be read, as they come. If the rest of a file cannot be read, it
-    counts as one unreadable document; so does a second document with the same id in a shard. Raises OSError if the disk
-    is full.
+    the sources that cannot be read, as they come. If the rest of a file cannot be read, it counts as one unreadable
+    document; so does a second document with the same id in a shard. Raises OSError if the disk is full.
     """
     rest = _read_all(sources, unread)
     number = 0
@@ -110,6 +109,7 @@ def _read_all(
 
 
 def _take(unread: list[InputError]) -> list[Unread]:
+    """Empty the list and return each error once: formats are guessed from lines that are then read again."""
     taken = dict.fromkeys(Unread(error.problem, str(error.path or ""), error.line) for error in unread)
     unread.clear()
-    return list(taken)  # formats are guessed from lines that are then read again
+    return list(taken)

@@ -30,7 +30,8 @@ def read_records(path: Path, **reading: Any) -> tuple[Corpus, Sequence[int]]:
     reading: how, see `open_sources`. A line for each problem counts those that cannot be read, which are copied. Raises
     InputError if none can be read.
     """
-    places, unread = array("q"), list[InputError]()
+    places = array("q")
+    unread = list[InputError]()
 
     def documents() -> Iterator[Document]:
         for _, located in open_sources(path, collect=unread.append, **reading):
@@ -83,28 +84,30 @@ def write_copy(
     They replace those that an earlier copy added, so a copy of the copy is equal; subjects that a cataloguer entered
     stay, and are not added again. A record that is damaged or UNIMARC, has no control number or no suggestions, or
     would get longer than MARC allows is copied as it is; lines of log say so, unless there are no suggestions. places:
-    of the records that were read; `read_records` has said of others why they were not. Returns
-    the numbers of records with new subjects, of these subjects, and of those of an earlier copy that were taken out.
-    Raises ConfigError if the copy is the file itself, InputError for other formats.
+    of the records that were read; `read_records` has said of others why they were not. Returns the numbers of records
+    with new subjects, of these subjects, and of those of an earlier copy that were taken out. Raises ConfigError if the
+    copy is the file itself, InputError for other formats.
     """
     in_xml = check(path, output, {"format": file_format}) == "marcxml"
-    counts, remarks = dict[int, tuple[int, int]](), Remarks(path)  # place -> subjects added, and taken out
+    counts = dict[int, tuple[int, int]]()  # place of a record -> subjects added, and taken out
+    remarks = Remarks(path)
 
-    def change(number: str, position: int, before: Sequence[Field]) -> tuple[set[int], list[Field]]:
+    def change(number: str, place: int, before: Sequence[Field]) -> tuple[set[int], list[Field]]:
+        """Return the places of the fields to take out, those of an earlier copy, and the fields to add; count both."""
         tags = {field.tag for field in before}
         if is_unimarc(tags) or not number:
             problem = "is UNIMARC" if number else "has no control number (001)"
-            remarks.add(position, f"is copied without suggestions: it {problem}")
+            remarks.add(place, f"is copied without suggestions: it {problem}")
             return set(), []
-        subjects = suggested(number, position)
+        subjects = suggested(number, place)
         if subjects is None:
             return set(), []
-        earlier = written_before(before)
-        gone = [before[place] for place in sorted(earlier)]
-        kept = [field for place, field in enumerate(before) if place not in earlier]
-        fields = fields_of(subjects, provenance, kept, gone)
-        counts[position] = len(fields) // 2, sum(field.tag == "650" for field in gone)
-        return earlier, fields
+        earlier_places = written_before(before)
+        earlier_fields = [before[index] for index in sorted(earlier_places)]
+        kept = [field for index, field in enumerate(before) if index not in earlier_places]
+        fields = fields_of(subjects, provenance, kept, earlier_fields)
+        counts[place] = len(fields) // 2, sum(field.tag == "650" for field in earlier_fields)
+        return earlier_places, fields
 
     with open_bytes(path) as source, replace_bytes(output) as target:
         if in_xml:
@@ -113,15 +116,16 @@ def write_copy(
             except ValueError as error:
                 raise InputError(f"cannot be copied: {error}", path) from None
         else:
-            for number, chunk in enumerate(split_records(source), 1):
-                unsaid = Remarks(path) if places is not None and number not in places else remarks
-                copy = _enrich_record(chunk, change, number, unsaid)
+            for place, chunk in enumerate(split_records(source), 1):
+                # `read_records` has said why the others were not read: what is noted of them here is not logged
+                said = remarks if places is None or place in places else Remarks(path)
+                copy = _enrich_record(chunk, change, place, said)
                 target.write(chunk if copy is None else copy)
                 if copy is None:
-                    counts.pop(number, None)
+                    counts.pop(place, None)
     remarks.log()
-    added, replaced = ([count[place] for count in counts.values()] for place in (0, 1))
-    return sum(map(bool, added)), sum(added), sum(replaced)
+    added = [new for new, _ in counts.values()]
+    return sum(map(bool, added)), sum(added), sum(gone for _, gone in counts.values())
 
 
 def _enrich_record(chunk: bytes, change: Change, place: int, remarks: Remarks) -> bytes | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from tagwright.data.subjects import SOURCES, number_in, source_code
-from tagwright.data.subjects import recognise_source as recognise_source
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, option
 from tagwright.readers.documents.catalogue import Field
@@ -100,15 +99,16 @@ class Provenance:
     method: str = f"tagwright {__version__}"
 
     def __post_init__(self) -> None:
-        for name, code, of, example in (
-            ("source", self.source, "vocabulary", "gnd, or local for one that has none"),
-            ("agency", self.agency or "none", "library", "DE-101"),
-        ):
-            if not re.fullmatch(r"[A-Za-z0-9/.-]{1,30}", code):
-                given = f"{option(name)} is {code[:40]!r}"
-                raise ConfigError(
-                    f"{given}, expected MARC's code of the {of}, of letters and digits, such as {example}"
-                )
+        _check_code("source", self.source, "vocabulary", "gnd, or local for one that has none")
+        if self.agency:
+            _check_code("agency", self.agency, "library", "DE-101")
+
+
+def _check_code(name: str, code: str, of: str, example: str) -> None:
+    """Raise ConfigError for a code with characters that are no part of MARC's codes and could break a field."""
+    if not re.fullmatch(r"[A-Za-z0-9/.-]{1,30}", code):
+        given = f"{option(name)} is {code[:40]!r}"
+        raise ConfigError(f"{given}, expected MARC's code of the {of}, of letters and digits, such as {example}")
 
 
 def fields_of(
@@ -127,8 +127,10 @@ def fields_of(
     >>> origin
     Field(tag='883', indicators='0 ', subfields=(('8', '1\\p'), ('a', 'tagwright'), ('c', '0.825'), ('d', '20260131')))
     """
-    dates, link = _dates(earlier), max((int(number) for number in _links(record, r"(\d{1,9}).*")), default=0)
-    fields, origins = list[Field](), list[Field]()
+    dates = _dates(earlier)
+    link = max(map(int, _links(record, r"(\d{1,9}).*")), default=0)
+    fields = list[Field]()
+    origins = list[Field]()
     for subject in subjects:
         field = subject_field(subject.id, subject.name, provenance.source, subject.language)
         if _has_subject(record, field) or (subject.kept and not _has_subject(earlier, field)):
@@ -147,11 +149,15 @@ def written_before(fields: Sequence[Field]) -> set[int]:
     A 650 without its link ($8), or with one to the 883 of others too, is a cataloguer's.
     """
     origins = {place for place, field in enumerate(fields) if field.tag == "883"}
-    named = {place: [name.split(" ", 1)[0].lower() for name in fields[place].values("a")] for place in origins}
-    own = {place for place in origins if "tagwright" in named[place]}
-    links = _links(fields[place] for place in own) - _links(fields[place] for place in origins - own)
+    ours = {place for place in origins if _is_ours(fields[place])}
+    links = _links(fields[place] for place in ours) - _links(fields[place] for place in origins - ours)
     subjects = {place: _links([field]) for place, field in enumerate(fields) if field.tag == "650"}
-    return own | {place for place, linked in subjects.items() if linked and linked <= links}
+    return ours | {place for place, linked in subjects.items() if linked and linked <= links}
+
+
+def _is_ours(origin: Field) -> bool:
+    """Whether an 883 names Tagwright, of any version, as what has assigned its subject."""
+    return any(name.lower().split()[0] == "tagwright" for name in origin.values("a"))
 
 
 def subject_field(label_id: str, name: str, source: str, language: str = "") -> Field:
@@ -170,26 +176,27 @@ def subject_field(label_id: str, name: str, source: str, language: str = "") -> 
     number = "" if label_id == name else _control_number(one_line(label_id), source)
     indicator = SOURCES[source].indicator if source in SOURCES else "7"
     code = f"{source}{suffix}" if source in ("yso", "kauno") else source
-    parts = ("a", one_line(name)), *([("0", number)] if number else []), *([("2", code)] if indicator == "7" else [])
-    return Field("650", f" {indicator}", parts)
+    subfields = [("a", one_line(name)), ("0", number), ("2", code if indicator == "7" else "")]
+    return Field("650", f" {indicator}", tuple((each, value) for each, value in subfields if value))
 
 
 def mnemonic(field: Field) -> str:
     r"""A field as editors of MARC records show it and let it be pasted: `=650  \\7$aBees$2gnd`."""
     subfields = ("".join(("$", code, value.replace("$", "{dollar}"))) for code, value in field.subfields)
-    return f"={field.tag}  {field.indicators.replace(' ', chr(92))}{''.join(subfields)}"
+    indicators = field.indicators.replace(" ", "\\")
+    return f"={field.tag}  {indicators}{''.join(subfields)}"
 
 
 def _control_number(label_id: str, source: str) -> str:
     """The id as $0 has it: a number after the code of its agency in parentheses, or an address."""
     code = source.partition("/")[0]
     if code in SOURCES and (number := number_in(label_id, code)):
-        address, agency, _ = SOURCES[code]
+        known = SOURCES[code]
         if code == "fast":
             number = f"fst{number.removeprefix('fst').lstrip('0'):0>8}"
-        if agency:
-            return f"({agency}){number}"
-        return label_id if label_id.startswith("http") else f"http://{address}{number}"
+        if known.agency:
+            return f"({known.agency}){number}"
+        return label_id if label_id.startswith("http") else f"http://{known.address}{number}"
     return label_id if re.match(r"https?://|\(", label_id) else f"({source}){label_id}"
 
 
@@ -201,6 +208,7 @@ def _origin(subject: NewSubject, provenance: Provenance, date: str) -> Field:
 
 
 def _linked_field(field: Field, link: int) -> Field:
+    """The field with a link ($8) in front: a 650 and an 883 with the same number belong together."""
     return field._replace(subfields=(("8", f"{link}\\p"), *field.subfields))
 
 
@@ -232,9 +240,11 @@ def _has_subject(record: Collection[Field], new: Field) -> bool:
     """Whether a field of the record is this subject, by its number or, without subdivisions, by its name."""
 
     def name(field: Field) -> tuple[str, str, list[str]]:
+        """What two fields with the same subject have in common: the vocabulary, and the name as it is compared."""
         source = source_code(field.joined("2"))
         texts = [unicodedata.normalize("NFC", value).rstrip(" .,") for value in field.values("abcdvxyz")]
         return field.indicators[1:], source, texts
 
-    numbers, named = {*new.values("0")}, name(new)
-    return any(numbers & {*field.values("0")} or name(field) == named for field in record if field.tag[:1] == "6")
+    numbers = {*new.values("0")}
+    new_name = name(new)
+    return any(numbers & {*field.values("0")} or name(field) == new_name for field in record if field.tag[:1] == "6")

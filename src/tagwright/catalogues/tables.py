@@ -113,10 +113,5 @@ def _style(rows: Rows, names: Vocabulary, source: str, columns: Columns, place: 
     usual = "||" if (column or name).startswith("dc.") else "|"
     marks = ("||", "; ", ";", "|", "\r\n", "\n")
     separator = next((mark for mark in marks if any(mark in cell for cell in cells)), usual)
-    return _Style(
-        place=at,
-        name=name,
-        separator=" " if in_brackets else separator,
-        by_id=in_brackets or (2 * ids > len(parts) if parts else column in ("labels", "label ids", "subject_uris")),
-        in_brackets=in_brackets,
-    )
+    by_id = in_brackets or (2 * ids > len(parts) if parts else column in ("labels", "label ids", "subject_uris"))
+    return _Style(at, name, " " if in_brackets else separator, by_id, in_brackets)
