@@ -72,7 +72,7 @@ test-everywhere: install
 test-fresh: install
 	$(BIN)/python -m tools.fresh $(ARGS)
 
-# make version VERSION=0.11.0: the version in its four files, and today's date in the changelog. CONTRIBUTING.md has the rest.
+# make version VERSION=0.13.0: the version in its four files, and today's date in the changelog. CONTRIBUTING.md has the rest.
 version:
 	sed -i.before 's/^version = ".*"/version = "$(VERSION)"/' pyproject.toml
 	sed -i.before 's/^__version__ = ".*"/__version__ = "$(VERSION)"/' src/tagwright/version.py

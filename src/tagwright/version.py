@@ -1,3 +1,3 @@
 """The version of this package, which every other module may read."""
 
-__version__ = "0.11.0"
+__version__ = "0.12.0"
