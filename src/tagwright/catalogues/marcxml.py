@@ -1,6 +1,5 @@
 """Copy MARCXML with fields added to its records, or taken out; every other byte stays."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TypeAlias
@@ -25,9 +24,10 @@ def copy_with_changes(source: IO[bytes], target: IO[bytes], change: Change) -> N
 
 @dataclass(kw_only=True)
 class _Record:
-    """An open element `record`. depth: of it; ends: hundred of a tag -> where its last field ends, in bytes.
+    """An open element `record`. depth: of it. ends: hundred of a tag, "0" for the leader -> the end of its last field.
 
-    spans: where each field of data begins, with the space before it, and ends.
+    spans: where each field of data begins, with the space before it, and ends, in bytes of the file. indent, prefix:
+    what stands before its last field, and before the names of its elements ("marc:").
     place: its number among the elements that hold fields of data, as reading counts them; 0 for others.
     """
 
@@ -38,7 +38,7 @@ class _Record:
     ends: dict[str, int] = field(default_factory=dict)
     spans: list[tuple[int, int]] = field(default_factory=list)
     indent: bytes = b""
-    prefix: bytes = b""
+    prefix: str = ""
 
 
 class _Copier:
@@ -90,9 +90,9 @@ class _Copier:
     def _declared(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self._encoding = "utf-8" if (encoding or "utf-8").lower() in ("utf-8", "utf8") else "ascii"
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
+    def _start(self, qualified: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        name, self._text = _local_name(name), ""
+        name, self._text = _local_name(qualified), ""
         if name == "record":
             self._open.append(_Record(depth=self._depth))
         elif self._is_field(name):
@@ -100,28 +100,29 @@ class _Copier:
             if name == "datafield":
                 self._indicators = f"{attributes.get('ind1') or ' '}{attributes.get('ind2') or ' '}"
                 self._subfields = []
-                self._note_shape(self._open[-1])
+                self._note_shape(self._open[-1], qualified.removesuffix(name))
         elif name == "subfield":
             self._code = attributes.get("code", "")
 
-    def _note_shape(self, record: _Record) -> None:
+    def _note_shape(self, record: _Record, prefix: str) -> None:
         """Remember how a field of the record is written, the space before it and the prefix of its name; count it."""
         if not record.place:
             self._places += 1
             record.place = self._places
         start = self._parser.CurrentByteIndex - self._base
         before = self._raw[max(0, start - 200) : start]
-        prefix = re.compile(rb"<([^\s:>]+:)?").match(self._raw, start)
-        record.indent, record.prefix = before[len(before.rstrip()) :], (prefix[1] if prefix else None) or b""
+        record.indent, record.prefix = before[len(before.rstrip()) :], prefix
         self._begin = self._base + start - len(record.indent)
 
-    def _end(self, name: str) -> None:
-        name, record = _local_name(name), self._open[-1] if self._open else None
+    def _end(self, qualified: str) -> None:
+        name, record = _local_name(qualified), self._open[-1] if self._open else None
         if record and name == "record" and record.depth == self._depth:
             self._open.pop()
             self._edit(record)
         elif record and self._is_field(name):
-            end = self._raw.index(b">", self._parser.CurrentByteIndex - self._base) + 1 + self._base
+            at = self._parser.CurrentByteIndex - self._base  # of the end tag, or behind an element that is empty
+            has_end_tag = self._raw.startswith(f"</{qualified}".encode(), at)
+            end = self._base + (self._raw.index(b">", at) + 1 if has_end_tag else at)
             if name == "datafield":
                 record.fields.append(Field(self._tag, self._indicators, tuple(self._subfields)))
                 record.spans.append((self._begin, end))
@@ -146,7 +147,7 @@ class _Copier:
         self._edits += [(*record.spans[place], b"") for place in removed]
         for each in added:
             place = max(end for hundred, end in record.ends.items() if hundred <= each.tag[:1])
-            self._edits.append((place, place, record.indent + self._written(each, record.prefix.decode())))
+            self._edits.append((place, place, record.indent + self._written(each, record.prefix)))
 
     def _written(self, added: Field, prefix: str) -> bytes:
         first, second = tuple(added.indicators)
