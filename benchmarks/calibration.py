@@ -38,7 +38,7 @@ from tagwright.api.options import find_method
 from tagwright.auto import combination
 from tagwright.auto.ranker import Examples, FittedCombiner, fit_combiner
 from tagwright.combining.confidence import (
-    fit_curve,
+    fit_logistic,
     fit_score_map,
     ranks_within,
 )
@@ -335,7 +335,7 @@ def combined_confidences(fitted: FittedCombiner, test: Examples) -> tuple[Double
     if fitted.ranker is None:
         examples, standard = fitted.examples, test.features.values[:, test.base].astype(np.float64)
         teaching = examples.features.values[:, examples.base].astype(np.float64)
-        scores, sure = standard, fit_curve(teaching, examples.right, examples.run.rows)(standard)
+        scores, sure = standard, fit_logistic(teaching, examples.right, examples.run.rows)(standard)
     else:
         scores = fitted.ranker.predict(test.features) + fitted.bias[test.run.labels]
         examples = fitted.examples

@@ -13,7 +13,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.readers.labels.languages import choose_languages
 from tagwright.tagger import Tagger
-from tagwright.text.language import AUTO, language_of_document, likely, parse_all
+from tagwright.text.language import AUTO, NONE, language_of_document, likely, parse_all
 from tagwright.types import Document
 
 
@@ -21,8 +21,7 @@ def in_languages_of(documents: Sequence[Document], chosen: Chosen, labels: Vocab
     """Show the labels of a file by their names in the languages of the documents, if no other was asked for."""
     if not chosen.labels or chosen.language not in ("", AUTO) or len(labels.languages) < 2:
         return labels
-    languages = likely(documents)
-    codes = [language.code for language in parse_all(languages)] if languages else []
+    codes = [language.code for language in parse_all(likely(documents) or NONE)]
     return Vocabulary(with_names_in(label, codes) for label in labels) if codes else labels
 
 
@@ -32,13 +31,13 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
     A note says how many labels have no name in it: they keep another one, as in the replies of the server. Raises
     ConfigError for a language in which no label has a name.
     """
-    wanted, source = chosen.names_in, chosen.labels or chosen.model or "labels"
+    source = chosen.labels or chosen.model or "labels"
     if chosen.labels is None and chosen.language not in ("", AUTO, "none", "all"):
         flag = f"--language {chosen.language}"
         raise ConfigError(f"{flag} has no effect on a saved tagger alone (--model); for its names, --names-in")
     if chosen.names_in and not labels.languages:
         raise ConfigError(f"{source}: does not say the languages of its names; leave out --names-in {chosen.names_in}")
-    chosen_codes = choose_languages(labels.languages, wanted, source) if wanted else ()
+    chosen_codes = choose_languages(labels.languages, chosen.names_in, source) if chosen.names_in else ()
     if not chosen_codes:
         return ""
     code = chosen_codes[0]
@@ -48,16 +47,18 @@ def asked_names(chosen: Named, labels: Vocabulary) -> str:
 
 
 def names_for(chosen: Named, tagger: Tagger, asked: str) -> Callable[[Document], Vocabulary]:
-    """Return the same for a document: its language is that of the names of a file, and of a tagger with stages by it.
+    """Return a function from a document to the labels with the names to print for it.
 
-    asked: see `asked_names`; if none was.
+    They are in the language asked for, or else in the document's own, where a label file or a tagger with stages by
+    language tells names apart. asked: what `asked_names` returned.
     """
-    labels, by_language = tagger.vocabulary, chosen.labels or tagger.languages
-    if asked or not by_language or chosen.language not in ("", AUTO) or not labels.frequent_languages:
+    labels = tagger.vocabulary
+    has_names_by_language = bool(chosen.labels or tagger.languages)
+    if asked or not has_names_by_language or chosen.language not in ("", AUTO) or not labels.frequent_languages:
         same = named_in(asked, labels)
         return lambda _: same
-    languages, names = labels.frequent_languages, cache(partial(named_in, labels=labels))
-    return lambda document: names(language_of_document(document, languages))
+    names = cache(partial(named_in, labels=labels))
+    return lambda document: names(language_of_document(document, labels.frequent_languages))
 
 
 def named_in(code: str, labels: Vocabulary) -> Vocabulary:

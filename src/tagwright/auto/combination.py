@@ -132,7 +132,8 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
     """Return the tagger with the learned combiner and its confidences; None if the fixed sum stays."""
     if fitted.ranker is None:
         return None
-    learned = LearnedCombiner(described.with_each(fitted.examples.candidates_each), fitted.ranker, fitted.bias)
+    as_learned = described.with_candidates_each(fitted.examples.candidates_each)
+    learned = LearnedCombiner(as_learned, fitted.ranker, fitted.bias)
     tagger = replace(tagger, steps=(*_ranked_first(tagger.steps), learned))
     ranked = replace(fitted.examples.run, scores=fitted.scores)  # type: ignore[arg-type]  # as they are, not rounded
     confidence = calibrate(tagger, ranked, fitted.examples.right)
@@ -199,7 +200,7 @@ def examples_of(read: Iterable[tuple[CandidatePool, Run]], described: CandidateF
     beyond = run.ranks > described.options.candidates
     gained = np.count_nonzero(gold.scores_of(run)[beyond] > 0) / max(1, len(gold.labels))
     if gained < WORTH:
-        described = described.with_each(0)
+        described = described.with_candidates_each(0)
         runs = [described.candidates(pool, ranked) for pool, ranked in read]
         run = Run.concat(runs)
     parts = [described.describe(pool, candidates) for (pool, _), candidates in zip(read, runs, strict=True)]

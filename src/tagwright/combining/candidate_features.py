@@ -2,7 +2,7 @@
 
 They come ranked by the fixed sum, which needs no gold labels, or by another learned combiner that this one builds on.
 The columns are the same for every vocabulary, and nothing in them tells which label a candidate is: what is learned of
-some labels holds for all. Every stage is a group of columns by being there.
+some labels holds for all. Each stage adds its own group of columns.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class CandidateFeatures:
         logarithms = {name: np.log1p(counts).astype(np.float32) for name, counts in (self.counts or {}).items()}
         return {**label_properties(self.labels), **logarithms}
 
-    def chosen(self, pool: CandidatePool, run: Run) -> Mask:
+    def is_described(self, pool: CandidatePool, run: Run) -> Mask:
         """(suggestions,) true for the candidates of a ranking that are described, see `FeatureOptions`."""
         allowed = np.ones(len(run.labels), np.bool_)
         if self.options.exclude_self:
@@ -80,7 +80,7 @@ class CandidateFeatures:
 
     def candidates(self, pool: CandidatePool, run: Run) -> Run:
         """Return a ranking without the candidates that are not described."""
-        return run.keep(self.chosen(pool, run))
+        return run.keep(self.is_described(pool, run))
 
     def describe(self, pool: CandidatePool, candidates: Run) -> Features:
         """Return the features of what `candidates` returns."""
@@ -102,19 +102,20 @@ class CandidateFeatures:
         vectors: Floats = reading.vectors * reading.written[:, None]
         return vectors
 
-    def with_each(self, candidates: int) -> Self:
+    def with_candidates_each(self, candidates: int) -> Self:
         """Return a copy that describes so many candidates of each retriever beside those of the fixed sum."""
         return replace(self, options=replace(self.options, candidates_each=candidates))
 
     def fit_corpus(self, corpus: Iterable[tuple[CandidatePool, Run]]) -> Self:
         """Return a copy with the counts and documents of an unlabelled corpus. corpus: batches and their rankings.
 
-        What counts there are the first candidates of the fixed sum: no label tells whether others are worth it.
+        Only the first candidates of the fixed sum are counted: without gold labels nothing tells whether those of a
+        single stage are worth it.
         """
-        of_the_sum = self.with_each(0)
+        without_each = self.with_candidates_each(0)
         ranked, retrieved, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
         for pool, ranking in corpus:
-            ranked.append(of_the_sum.candidates(pool, ranking))
+            ranked.append(without_each.candidates(pool, ranking))
             for name, run in pool.found.items():
                 retrieved.setdefault(name, []).append(run)
             if self.options.vectors:
@@ -139,8 +140,9 @@ class CandidateFeatures:
         return {
             "options": self.options,
             "counts": {"names": list(counts), "table": np.stack(list(counts.values()))} if counts else None,
-            "nearest": nearest
-            and {"vectors": nearest.vectors.astype(np.float16), "run": run_state(nearest.run, len(self.labels))},
+            "nearest": {"vectors": nearest.vectors.astype(np.float16), "run": run_state(nearest.run, len(self.labels))}
+            if nearest
+            else None,
         }
 
     @classmethod
@@ -156,7 +158,10 @@ class CandidateFeatures:
 
 
 def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
-    """(documents,) each, the characters of the title, of title and abstract, and of all text, by name."""
+    """(documents,) each, the characters of the title, of title and abstract, and of all text, by name.
+
+    abstract: the title and the abstract together, under the name that saved combiners have.
+    """
     rows = [(len(document.title), len(document.title_and_abstract), len(document.text)) for document in documents]
     columns = np.array(rows, np.int64).reshape(-1, 3).T  # the shape holds for no documents too
     return dict(zip(("title", "abstract", "text"), columns, strict=True))
@@ -168,7 +173,7 @@ GROUPS = (FIXED_SUM, "agreement", "neighbours", "label", "document")
 OWN = "reciprocal rank of its own"
 "The column that says where a candidate stands in the list of the retriever, before the lists were pooled."
 
-FIRST = 5
+AGREES_UP_TO = 5
 "Ranks up to which a stage counts as agreeing."
 
 
@@ -207,9 +212,7 @@ def features(
     return Features(tuple(columns), np.column_stack(list(columns.values())).astype(np.float32))
 
 
-def document_features(
-    lengths: Mapping[str, NDArray[np.integer]], stages: Mapping[str, StageScores]
-) -> dict[str, Floats]:
+def document_features(lengths: Mapping[str, Longs], stages: Mapping[str, StageScores]) -> dict[str, Floats]:
     """Numbers (documents,): logarithms of lengths, how much each retriever found, and the best score that it gave.
 
     lengths: characters (documents,) of the title, or of the text.
@@ -235,11 +238,9 @@ def _of_stage(candidates: Run, stage: StageScores) -> dict[str, NDArray[np.float
     return columns
 
 
-def _agreement(
-    columns: Mapping[str, NDArray[np.floating]], stages: Mapping[str, StageScores]
-) -> dict[str, NDArray[np.floating]]:
-    """Number of stages with a candidate among their first five, and of retrievers that found it."""
-    first = [columns[f"{name}: reciprocal rank"] >= 1 / FIRST for name in stages]
+def _agreement(columns: Mapping[str, NDArray[np.floating]], stages: Mapping[str, StageScores]) -> dict[str, Floats]:
+    """Number of stages with a candidate among their first `AGREES_UP_TO`, and of retrievers that found it."""
+    first = [columns[f"{name}: reciprocal rank"] >= 1 / AGREES_UP_TO for name in stages]
     found = [columns[f"{name}: {OWN}"] > 0 for name, (_, run, _) in stages.items() if run is not None]
     masks = {"agreement: stages": first, "agreement: retrievers": found}
     return {name: np.stack(each).sum(axis=0, dtype=np.float32) for name, each in masks.items() if each}

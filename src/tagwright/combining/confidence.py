@@ -83,7 +83,7 @@ ScoreMap: TypeAlias = Isotonic | Platt
 
 
 class Confidence(Step):
-    """A step that adds confidences to a ranking, and keeps its order: a curve, a score map, or without labels."""
+    """A step that adds confidences to a ranking, and keeps its order: a curve, a score map, or the label-free model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class Curve(Checked, Confidence):
     "What the scores themselves add; they tell texts in which nothing stands out."
 
     log_scores: bool = False
-    "Whether the scores are 1 / rank, of which the logarithm counts."
+    "Whether the ranking was appended (`append_labels`), so that scores are 1 / rank and their logarithm is read."
 
     documents: AtLeastZero = 0
     "The number of labelled documents it was learned from; 0 where that is not known."
@@ -181,12 +181,12 @@ def fit_score_map(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Sco
     """
     documents = len(np.unique(rows))
     if documents < ISOTONIC_FROM:
-        return fit_curve(scores, right, rows)
+        return fit_logistic(scores, right, rows)
     kept, discounts = _mark_first(scores, rows)
-    return replace(fit_isotonic(scores[kept], right[kept], discounts, documents), documents=documents)
+    return fit_isotonic(scores[kept], right[kept], discounts, documents)
 
 
-def fit_curve(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Platt:
+def fit_logistic(scores: NDArray[np.floating], right: Mask, rows: Longs) -> Platt:
     """The logistic curve, however many documents are labelled; the arguments are those of `fit_score_map`."""
     kept, discounts = _mark_first(scores, rows)
     return replace(fit_platt(scores[kept], right[kept], discounts), documents=len(np.unique(rows)))
@@ -223,7 +223,7 @@ def fit_isotonic(scores: NDArray[np.floating], right: Mask, weights: NDArray[np.
     least = 1.0 / (documents + 2)
     model = IsotonicRegression(y_min=least, y_max=1.0 - least)
     model.fit(np.asarray(scores, np.float64), right.astype(np.float64), sample_weight=np.asarray(weights, np.float64))
-    return Isotonic(np.asarray(model.X_thresholds_, np.float64), np.clip(model.y_thresholds_, least, 1.0 - least))
+    return Isotonic(model.X_thresholds_, np.clip(model.y_thresholds_, least, 1.0 - least), documents)
 
 
 def fit_platt(scores: NDArray[np.floating], right: Mask, weights: NDArray[np.floating]) -> Platt:
@@ -239,7 +239,7 @@ def fit_platt(scores: NDArray[np.floating], right: Mask, weights: NDArray[np.flo
     >>> round(found.slope, 3), round(found.intercept, 3) + 0.0
     (0.693, 0.0)
     """
-    (slope,), intercept = _fit_rising(np.asarray(scores, np.float64)[:, None], right, weights)
+    (slope,), intercept = _fit_rising(np.asarray(scores, np.float64)[:, None], right, np.asarray(weights, np.float64))
     return Platt(slope, intercept)
 
 
@@ -274,35 +274,38 @@ def confidence_level(confidence: float) -> Word:
     return "likely" if confidence >= LIKELY else "possible" if confidence >= POSSIBLE else "unlikely"
 
 
-def _fit_rising(columns: Doubles, right: Mask, weights: NDArray[np.floating]) -> tuple[list[float], float]:
+def _fit_rising(columns: Doubles, right: Mask, weights: Doubles) -> tuple[list[float], float]:
     """Slopes, none of which is negative, and intercept of logistic regression on the smoothed targets of `fit_platt`.
 
     columns: (suggestions, n) of scores. The column that would fall most is left out, until all others rise.
     """
     from sklearn.linear_model import LogisticRegression
 
-    counts: Doubles = np.asarray(weights, np.float64)
-    positive, negative = float(counts[right].sum()), float(counts[~right].sum())
+    positive, negative = float(weights[right].sum()), float(weights[~right].sum())
     targets = np.where(right, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    # every suggestion counts as a right and as a wrong example, weighted by its target
+    shares = np.concatenate([weights * targets, weights * (1 - targets)])
     slopes, rising = np.zeros(columns.shape[1]), list(range(columns.shape[1]))
     while rising:
         values: Doubles = columns[:, rising]
-        mean, deviation = np.average(values, axis=0, weights=counts), values.std(axis=0)
+        mean, deviation = np.average(values, axis=0, weights=weights), values.std(axis=0)
         deviation[deviation == 0] = 1.0
-        model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)  # a target is a right and a wrong example
-        twice, both = np.tile((values - mean) / deviation, (2, 1)), [counts * targets, counts * (1 - targets)]
-        model.fit(twice, np.repeat([True, False], len(values)), np.concatenate(both))
+        model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)
+        model.fit(np.tile((values - mean) / deviation, (2, 1)), np.repeat([True, False], len(values)), shares)
         found = model.coef_[0] / deviation
         if (found > 0).all():
             slopes[rising] = found
             return slopes.tolist(), float(model.intercept_[0] - found @ mean)
         rising.pop(int(model.coef_[0].argmin()))
-    share = float(np.average(targets, weights=counts))
+    share = float(np.average(targets, weights=weights))
     return slopes.tolist(), float(np.log(share / (1 - share)))
 
 
 def _mark_first(scores: NDArray[np.floating], rows: Longs) -> tuple[Mask, Doubles]:
-    """(suggestions,) which are among the first of their document, and what each of these counts."""
+    """(suggestions,) which are among the first of their document, and what each of these counts.
+
+    Raises ConfigError without suggestions.
+    """
     if not len(scores):
         raise ConfigError("no suggestions to learn confidence from; give labelled documents that get suggestions")
     ranks = ranks_within(rows, scores)

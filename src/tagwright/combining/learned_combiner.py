@@ -46,7 +46,7 @@ class LearnedCombiner(Step):
 
     def apply(self, pool: CandidatePool, run: Run) -> Run:
         """Rank the candidates by score."""
-        described = self.described.chosen(pool, run)
+        described = self.described.is_described(pool, run)
         head = run.keep(described)
         scores = self.ranker.predict(self.described.describe(pool, head)) + self.bias[head.labels]
         return replace(run, confidences=None, none=None).rescored(_with_others(run, described, scores))
@@ -57,7 +57,7 @@ class LearnedCombiner(Step):
         Each feature is compared with the mean candidate of the document. What the fixed sum adds is divided among its
         stages. Together with a constant, the same for all candidates of a document, the contributions are the score.
         """
-        head = run.keep(self.described.chosen(pool, run))
+        head = run.keep(self.described.is_described(pool, run))
         added = self.ranker.contributions(self.described.describe(pool, head))
         added = centre_contributions(head, np.column_stack([added, self.bias[head.labels]]))
         groups = sum_groups((*self.ranker.names, "label: bias"), added)

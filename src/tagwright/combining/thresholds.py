@@ -17,7 +17,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.combining.steps import Step
 from tagwright.core.checked import show
 from tagwright.errors import ConfigError
-from tagwright.types import Doubles, Floats, Ints, Label, Longs, Run, places_of
+from tagwright.types import Doubles, Floats, Ints, Label, Longs, Mask, Run, places_of
 
 PSEUDO = 20.0
 "How often the common threshold counts: chosen with each corpus left out (`python -m benchmarks cuts`)."
@@ -43,8 +43,9 @@ class Thresholds(Step):
         """Find the threshold with the best F1 of each label, or the lowest one with at least this precision.
 
         run: suggestions with confidences for documents whose labels the tagger has not seen. gold: their labels; one
-        that is no suggestion counts as missed. labels: their number. Of equally good thresholds among a hundred that
-        nearest to the common one is taken. Raises ConfigError without right suggestions or with none of this precision.
+        that is no suggestion counts as missed. labels: their number. A hundred thresholds are tried. Ties of F1 go to
+        the threshold nearest to the common one; for a precision the lowest is taken. Raises ConfigError without right
+        suggestions or with none of this precision.
         """
         from scipy.special import expit, logit
 
@@ -53,23 +54,20 @@ class Thresholds(Step):
             raise ConfigError("thresholds are found by the confidences of right suggestions, and there are none")
         quantiles = np.quantile(run.confidences[held], np.linspace(0, 1, 100), method="lower")
         tried = np.unique(quantiles.clip(LOWEST, HIGHEST)).astype(np.float64)
-        seen, counts = np.unique(gold.labels, return_counts=True)
-        right = _count(run.keep(held), seen, tried)
-        made = _count(run, seen, tried)
-        if precision is None:
-            f1 = 2 * right / (made + np.append(counts, len(gold.labels))[:, None])
-            good = f1 >= f1.max(axis=1, keepdims=True) - 1e-12
-        else:
-            good = (made > 0) & (right >= (precision - 1e-12) * made)
-        if not good[-1].any():
-            best = np.max(right[-1] / np.maximum(made[-1], 1))  # no suggestion may reach the lowest threshold
+        seen, gold_counts = np.unique(gold.labels, return_counts=True)
+        right_counts = _count(run.keep(held), seen, tried)
+        suggested_counts = _count(run, seen, tried)
+        good = _good_enough(right_counts, suggested_counts, gold_counts, precision)
+        if not good[-1].any():  # the last row is all labels together
+            # no suggestion may reach the lowest threshold
+            best = np.max(right_counts[-1] / np.maximum(suggested_counts[-1], 1))
             raise ConfigError(f"no threshold has a precision of {precision:g}; the highest here is {best:.2f}")
         common = int(np.argmax(good[-1]))
         preferred = common if precision is None else 0
         distance = np.abs(np.arange(len(tried)) - preferred)
         nearest = np.where(good[:-1], distance, len(tried)).argmin(axis=1)
         own = np.where(good[:-1].any(axis=1), tried[nearest], HIGHEST)
-        shrunk = (counts * logit(own) + pseudo * logit(tried[common])) / (counts + pseudo)
+        shrunk = (gold_counts * logit(own) + pseudo * logit(tried[common])) / (gold_counts + pseudo)
         values = np.full(labels + 1, tried[common], np.float32)
         values[seen] = expit(shrunk)
         return cls(values)
@@ -104,6 +102,18 @@ def parse_aim(aim: str | bool) -> float | None:
         if aim in ("f1", True) or (name == "precision" and 0 < float(value) <= 1):
             return float(value) if value else None
     raise ConfigError(f"thresholds are found for {show(aim)}, expected f1, or a precision, such as precision=0.8")
+
+
+def _good_enough(right: Longs, suggested: Longs, gold: Longs, precision: float | None) -> Mask:
+    """(labels + 1, thresholds) which have the best F1 of their label, or at least this precision.
+
+    right, suggested: as `_count` counts them, the last row of all labels together. gold: (labels,) of how many
+    documents each is a label.
+    """
+    if precision is None:
+        f1: Doubles = 2 * right / (suggested + np.append(gold, gold.sum())[:, None])
+        return np.asarray(f1 >= f1.max(axis=1, keepdims=True) - 1e-12, np.bool_)
+    return (suggested > 0) & (right >= (precision - 1e-12) * suggested)
 
 
 def _count(run: Run, labels: Ints, tried: Doubles) -> Longs:
