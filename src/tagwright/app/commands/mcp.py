@@ -23,10 +23,10 @@ def mcp(
     _quiet: Quiet = False,
 ) -> None:
     """Offer assistants the tools suggest, explain and search_labels (MCP). Needs the extra "mcp"."""
-    require("mcp", "mcp")
     token = os.environ.get("TAGWRIGHT_TOKEN") or None  # set for other commands: no slip
     alone = "--host, --port, --token, --tokens and --insecure are options of a server over HTTP; add --http"
     refuse({alone: not http and listening != Listening(token=token)})
+    require("mcp", "mcp")
     import asyncio
 
     from tagwright.app.commands.serve import models_to_serve
