@@ -92,14 +92,19 @@ def run_commands(example: Example) -> str | None:
 def _same(expected: str, printed: str) -> bool:
     if not doctest.OutputChecker().check_output(NUMBER.sub("#", expected), NUMBER.sub("#", printed), FLAGS):
         return False
-    lines = [line for line in expected.splitlines() if "..." not in line]  # which stands for others
-    return all(any(_near(line, other) for other in printed.splitlines()) for line in lines)
+    if len(NUMBER.findall(expected)) == len(NUMBER.findall(printed)):
+        return _near(expected, printed)
+    lines = [line for line in expected.splitlines() if "..." not in line]  # which stands for numbers that are not shown
+    return all(any(_is_line(line, other) and _near(line, other) for other in printed.splitlines()) for line in lines)
 
 
-def _near(line: str, other: str) -> bool:
-    if NUMBER.sub("#", line).split() != NUMBER.sub("#", other).split():
-        return False
-    numbers = zip(NUMBER.findall(line), NUMBER.findall(other), strict=True)
+def _is_line(line: str, other: str) -> bool:
+    return NUMBER.sub("#", line).split() == NUMBER.sub("#", other).split()
+
+
+def _near(text: str, other: str) -> bool:
+    """Whether as many numbers are in both texts, and each is about the same."""
+    numbers = zip(NUMBER.findall(text), NUMBER.findall(other), strict=True)
     return all(abs(float(one) - float(two)) <= 0.2 for one, two in numbers)
 
 

@@ -66,14 +66,14 @@ _PLACES = {
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong
 
     def __getattr__(name: str) -> Any:
-        from tagwright.registry import METHODS
-
         if name not in __all__:
             raise AttributeError(f"module 'tagwright' has no attribute {name!r}")
         place = next((module for module, names in _PLACES.items() if name in names), None)
         if place:
             member = getattr(import_module(place), name)
         else:  # a module of the same name
+            from tagwright.registry import METHODS
+
             member = import_module(METHODS[name].module if name in METHODS else f"tagwright.{name}")
         globals()[name] = member  # the next access finds it at once
         return member

@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
+from tests.app.test_advised_options import OPTIONS
 from tests.papers import test_recipes
 
 from tagwright.api.options import configuration, settings_of_paper
-from tagwright.app.cli import app
 from tagwright.app.options import values_of
 from tagwright.papers import micol
 
 folder = test_recipes.folder  # the data sets
-
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
@@ -67,8 +64,7 @@ def commands(file: str) -> list[str]:
 def test_the_commands_of_a_file_have_options_that_exist(file: str) -> None:
     for line in commands(file):
         name, *words = line.removeprefix("tagwright ").split()
-        options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
-        assert {word for word in words if word.startswith("--")} <= options, line
+        assert {word for word in words if word.startswith("--")} <= OPTIONS[name], line
 
 
 def read(file: str) -> Any:
